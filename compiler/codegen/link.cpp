@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links the training binary: lld through the C++ driver, which knows where crt files and libstdc++.a are.
+#include "compiler/codegen/codegen.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+
+namespace echelon {
+
+static Error linkError(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
+
+static Expected<std::string> findProgram(ArrayRef<StringRef> names, StringRef package) {
+  for (StringRef name : names)
+    if (auto path = sys::findProgramByName(name))
+      return *path;
+  return linkError("cannot link: none of " + join(names, ", ") + " is installed; install " + package);
+}
+
+Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
+  Expected<std::string> driver = findProgram({"g++", "clang++-19"}, "g++");
+  if (!driver)
+    return driver.takeError();
+  Expected<std::string> linker = findProgram({"ld.lld-19", "ld.lld"}, "lld-19");
+  if (!linker)
+    return linker.takeError();
+  SmallString<128> runtime(libraryDirectory), kernels(libraryDirectory);
+  sys::path::append(runtime, "libechelon_runtime.a");
+  sys::path::append(kernels, "libEchelonKernels.a");
+  for (StringRef library : {runtime.str(), kernels.str()})
+    if (!sys::fs::exists(library))
+      return linkError("cannot link: '" + library + "' is missing; reinstall echelon");
+
+  SmallString<128> toolDirectory("/usr/lib/llvm-19/bin");
+  std::string prefix = ("-B" + toolDirectory).str();
+  SmallString<128> log;
+  if (std::error_code code = sys::fs::createTemporaryFile("echelon-link", "log", log))
+    return linkError("cannot write a temporary file: " + code.message());
+  SmallVector<StringRef> arguments = {*driver, prefix, "-fuse-ld=lld", "-static-libstdc++", "-static-libgcc",
+                                      "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-s", "-Wl,-z,now", object,
+                                      runtime, kernels, "-lm", "-lpthread", "-o", path};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
+  std::string message;
+  int code = sys::ExecuteAndWait(*driver, arguments, std::nullopt, redirects, 0, 0, &message);
+  Error error = Error::success();
+  if (code != 0) {
+    auto text = MemoryBuffer::getFile(log);
+    error = joinErrors(std::move(error),
+                       linkError("linking '" + path + "' failed: " + message +
+                                 (text ? "\n" + (*text)->getBuffer().take_front(2000) : StringRef())));
+  }
+  sys::fs::remove(log);
+  return error;
+}
+
+} // namespace echelon

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shared flags of the commands that compile.
+#include "tools/echelon/compile_flags.h"
+
+#include "compiler/batch_shapes.h"
+#include "compiler/compile.h"
+#include "compiler/spec/suggest.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace echelon {
+
+void CompileFlags::declare(Flags &flags) {
+  flags.text("--train", "FILE", spec, "training spec (docs/reference/train.md)");
+  flags.list("--set", "KEY=VALUE", overrides, "set one key of the spec");
+  flags.text("--batches", "FILE", batches, "explicit batches; their shapes bind the model's symbols");
+  flags.integer("--micro", "N", micro, 1, int64_t(1) << 40, "rows of a microbatch (batch.micro)");
+  flags.integer("--accumulate", "N", accumulate, 1, int64_t(1) << 30, "microbatches a step (batch.accumulate)");
+  flags.integer("--seed", "N", seed, 0, int64_t(1) << 53, "seed of data order and initial values");
+  flags.boolean("--check-numerics", checkNumerics, "name the first op whose result is not finite (slow)");
+  flags.text("--dump-to", "DIR", dumpTo, "write the IR after each phase");
+  flags.text("--compile-to", "PHASE", compileTo, "stop after this phase and write its IR");
+  flags.text("--compile-from", "PHASE", compileFrom, "the model is the IR that this phase left");
+  flags.text("--target-cpu", "CPU", cpu, "generate code for this CPU (default: this machine's)");
+  flags.text("--target-features", "LIST", features, "with --target-cpu: LLVM feature list");
+  flags.boolean("--report", report, "print the import report");
+  flags.boolean("--timing", timing, "print the seconds of each compilation step");
+  flags.positional("MODEL.onnx", 1, 1, model);
+}
+
+static llvm::Expected<Phase> parsePhase(llvm::StringRef flag, llvm::StringRef name) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (Phase phase : kPhases) {
+    if (phaseName(phase) == name)
+      return phase;
+    names.push_back(phaseName(phase));
+  }
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 flag + ": unknown phase \"" + name + "\"" + suggestion(name, names) +
+                                     "; the phases are import, training, planning, distribution, fusion, lowering");
+}
+
+/// bin/echelon -> lib (build tree) or lib/echelon (installed).
+static std::string findLibraries() {
+  std::string executable = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  llvm::StringRef root = llvm::sys::path::parent_path(llvm::sys::path::parent_path(executable));
+  llvm::SmallString<128> installed(root), built(root);
+  llvm::sys::path::append(installed, "lib", "echelon");
+  llvm::sys::path::append(built, "lib");
+  llvm::SmallString<128> probe(installed);
+  llvm::sys::path::append(probe, "libechelon_runtime.a");
+  return (llvm::sys::fs::exists(probe) ? installed : built).str().str();
+}
+
+llvm::Expected<CompileOptions> compileOptions(const CompileFlags &flags) {
+  CompileOptions options;
+  std::vector<std::string> overrides = flags.overrides;
+  if (flags.micro)
+    overrides.push_back("batch.micro=" + std::to_string(flags.micro));
+  if (flags.accumulate)
+    overrides.push_back("batch.accumulate=" + std::to_string(flags.accumulate));
+  if (flags.seed >= 0)
+    overrides.push_back("seed=" + std::to_string(flags.seed));
+  llvm::Expected<TrainingSpec> spec = loadTrainingSpec(flags.spec, overrides);
+  if (!spec)
+    return spec.takeError();
+  options.spec = std::move(*spec);
+  options.model = flags.model.front();
+  options.dumpTo = flags.dumpTo;
+  options.checkNumerics = flags.checkNumerics;
+  options.emit.cpu = flags.cpu;
+  options.emit.features = flags.features;
+  options.libraryDirectory = findLibraries();
+  for (auto [flag, name, phase] : {std::tuple("--compile-to", &flags.compileTo, &options.compileTo),
+                                   std::tuple("--compile-from", &flags.compileFrom, &options.compileFrom)}) {
+    if (name->empty())
+      continue;
+    llvm::Expected<Phase> parsed = parsePhase(flag, *name);
+    if (!parsed)
+      return parsed.takeError();
+    *phase = *parsed;
+  }
+  if (!flags.batches.empty()) {
+    llvm::Expected<BatchShapes> shapes =
+        readBatchShapes(flags.batches, options.spec.batch.micro, options.spec.batch.accumulate);
+    if (!shapes)
+      return shapes.takeError();
+    options.inputShapes = std::move(shapes->inputs);
+    options.spec.batch.micro = shapes->micro;
+    options.spec.batch.accumulate = shapes->accumulate;
+  }
+  return options;
+}
+
+void printCompileResult(const CompileFlags &flags, const CompileResult &result) {
+  if (flags.report)
+    llvm::errs() << result.report.text();
+  if (!flags.timing)
+    return;
+  double total = 0;
+  for (const auto &[name, seconds] : result.times.steps) {
+    llvm::errs() << llvm::format("  %-14s %7.3f s\n", name.c_str(), seconds);
+    total += seconds;
+  }
+  llvm::errs() << llvm::format("  %-14s %7.3f s\n", (const char *)"total", total);
+}
+
+} // namespace echelon
