@@ -173,6 +173,8 @@ Error emitBinary(ModuleOp module, const CompileOptions &options, CompileResult &
   SmallString<128> modelPath(options.model), outputPath(options.output);
   sys::fs::make_absolute(modelPath);
   sys::fs::make_absolute(outputPath);
+  sys::path::remove_dots(modelPath, /*remove_dot_dot=*/true);
+  sys::path::remove_dots(outputPath, /*remove_dot_dot=*/true);
   ProgramFacts facts;
   facts.model = model ? model.str() : sys::path::filename(options.model).str();
   facts.compiler = "echelon " ECHELON_VERSION;

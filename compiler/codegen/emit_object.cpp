@@ -99,6 +99,11 @@ Error emitObject(Module &module, const EmitOptions &options, StringRef path, Sma
     function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr(Attribute::NoUnwind);
+    // An entry is one long list of calls: nothing to gain, and some passes are not linear in it.
+    if (function.getName().starts_with("echelon_")) {
+      function.addFnAttr(Attribute::NoInline);
+      function.addFnAttr(Attribute::OptimizeNone);
+    }
   }
   optimizeModule(module, **machine, options.optimize);
   std::error_code code;

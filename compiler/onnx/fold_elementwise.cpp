@@ -15,6 +15,7 @@ std::vector<int64_t> broadcastOffsets(ArrayRef<int64_t> shape,
   size_t lead = result.size() - shape.size();
   for (size_t dim = 0; dim < shape.size(); ++dim)
     strides[lead + dim] = shape[dim] == 1 ? 0 : own[dim];
+  requireFoldable(elementsOf(result));
   std::vector<int64_t> offsets(elementsOf(result));
   Shape at(result.size(), 0);
   int64_t offset = 0;
@@ -41,9 +42,6 @@ struct Pairing {
 
 static Pairing pair(FoldCall &call, const HostTensor &a, const HostTensor &b) {
   Shape shape = commonShape(a.shape, b.shape, call);
-  // Refuse before the offset tables are made.
-  uint8_t *ignored;
-  HostTensor::allocate(DataType::I64, shape, ignored);
   return {shape, broadcastOffsets(a.shape, shape),
           broadcastOffsets(b.shape, shape)};
 }

@@ -156,7 +156,15 @@ int64_t HostTensor::integer(int64_t index) const {
   }
 }
 
+void requireFoldable(int64_t count) {
+  if (count > kMaxFoldedBytes / 8)
+    fail("a constant of " + Twine(count) +
+         " elements is too large to compute with; at most " +
+         Twine(kMaxFoldedBytes / 8) + " elements are folded");
+}
+
 std::vector<double> HostTensor::reals() const {
+  requireFoldable(size());
   std::vector<double> values(size());
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = real(i);
@@ -164,6 +172,7 @@ std::vector<double> HostTensor::reals() const {
 }
 
 std::vector<int64_t> HostTensor::integers() const {
+  requireFoldable(size());
   std::vector<int64_t> values(size());
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = integer(i);

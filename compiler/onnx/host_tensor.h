@@ -64,6 +64,7 @@ struct HostTensor {
   int64_t bytes() const { return size() * bytesOf(type); }
   double real(int64_t index) const;
   int64_t integer(int64_t index) const;
+  /// All elements; throw when they would take more than folding may use.
   std::vector<double> reals() const;
   std::vector<int64_t> integers() const;
   /// Whether all elements have the same bytes (true for one or none).
@@ -78,6 +79,9 @@ struct HostTensor {
   /// Uninitialised owned storage; `bytes` is where to write.
   static HostTensor allocate(DataType type, Shape shape, uint8_t *&bytes);
 };
+
+/// Throws unless tables of `count` 8-byte entries are small enough to fold with.
+void requireFoldable(int64_t count);
 
 /// Row-major strides, in elements.
 Shape stridesOf(llvm::ArrayRef<int64_t> shape);

@@ -69,6 +69,7 @@ static void refuseVariants(ImportCall &call) {
 
 static void importAttention(ImportCall &call) {
   refuseVariants(call);
+  call.requireFloats({0, 1, 2});
   auto &g = call.g;
   int64_t heads = call.intAttr("q_num_heads", 0);
   int64_t kvHeads = call.intAttr("kv_num_heads", 0);

@@ -50,6 +50,19 @@ Value ImportCall::materialize(const HostTensor &tensor) {
   return importer.materialize(tensor, {}, g.builder, g.loc);
 }
 
+void ImportCall::requireFloats(std::initializer_list<unsigned> inputs) {
+  DataType first = type(*inputs.begin());
+  for (unsigned index : inputs) {
+    if (!has(index))
+      continue;
+    if (!isFloat(type(index)))
+      fail("needs floats as input " + Twine(index) + ", but it is " +
+           nameOf(type(index)));
+    if (type(index) != first)
+      fail(Twine("mixes ") + nameOf(first) + " and " + nameOf(type(index)));
+  }
+}
+
 std::optional<double> ImportCall::splat(unsigned index) {
   if (!isConstant(index))
     return std::nullopt;

@@ -40,10 +40,12 @@ static Shape commonShapeOfAll(ImportCall &call) {
 static void importBinary(ImportCall &call) {
   StringRef op = call.node.op;
   Shape shape = commonShapeOfAll(call);
-  if (op.ends_with("And") || op.ends_with("Or"))
-    if (call.type(0) != DataType::Bool)
-      call.fail(Twine("on ") + nameOf(call.type(0)) +
-                " data is not supported; on bool it is");
+  bool isLogic = op.ends_with("And") || op.ends_with("Or");
+  if (isLogic && call.type(0) != DataType::Bool)
+    call.fail(Twine("on ") + nameOf(call.type(0)) +
+              " data is not supported; on bool it is");
+  if (!isLogic && call.type(0) == DataType::Bool)
+    call.fail("is not defined for bool");
   Position position = op == "Add" || op == "Sum" ? Position::Add
                       : op == "Mul"              ? Position::Mul
                                                  : Position::Other;
@@ -104,12 +106,18 @@ static UnaryKind unaryKind(StringRef op) {
 
 static void importUnary(ImportCall &call) {
   bool isLogic = call.node.op == "Not";
-  if (isLogic != (call.type(0) == DataType::Bool))
-    call.fail(Twine("is not defined for ") + nameOf(call.type(0)));
+  bool takesIntegers = StringSwitch<bool>(call.node.op)
+                           .Cases("Neg", "Abs", "Sign", "Relu", true)
+                           .Default(false);
+  DataType type = call.type(0);
+  if (isLogic ? type != DataType::Bool
+              : type == DataType::Bool || (!isFloat(type) && !takesIntegers))
+    call.fail(Twine("is not defined for ") + nameOf(type));
   call.set(0, call.g.unary(unaryKind(call.node.op), call.value(0)));
 }
 
 static void importGelu(ImportCall &call) {
+  call.requireFloats({0});
   bool isTanh = call.textAttr("approximate", "none") == "tanh";
   call.set(0, call.g.unary(isTanh ? UnaryKind::GeluTanh : UnaryKind::Gelu,
                            call.value(0)));
@@ -117,6 +125,7 @@ static void importGelu(ImportCall &call) {
 
 /// x sigmoid(alpha x).
 static void importSwish(ImportCall &call) {
+  call.requireFloats({0});
   double alpha = call.floatAttr("alpha", 1);
   Value x = call.value(0);
   if (alpha == 1) {
@@ -129,6 +138,7 @@ static void importSwish(ImportCall &call) {
 
 /// log(1 + exp(x)) as max(x, 0) + log(1 + exp(-|x|)), which cannot overflow.
 static void importSoftplus(ImportCall &call) {
+  call.requireFloats({0});
   auto &g = call.g;
   Value x = call.value(0);
   Value tail = g.unary(UnaryKind::Neg, g.unary(UnaryKind::Abs, x));
@@ -138,6 +148,7 @@ static void importSoftplus(ImportCall &call) {
 }
 
 static void importLeakyRelu(ImportCall &call) {
+  call.requireFloats({0});
   auto &g = call.g;
   Value x = call.value(0);
   Value isPositive =

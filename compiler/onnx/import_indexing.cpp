@@ -17,6 +17,8 @@ static constexpr size_t kMaxSlices = 64;
 
 /// Rows of a float table by integer indices.
 static void importEmbedding(ImportCall &call) {
+  if (isFloat(call.type(1)) || call.type(1) == DataType::Bool)
+    call.fail(Twine("has indices of type ") + nameOf(call.type(1)));
   auto &g = call.g;
   Shape table = call.shape(0), result = call.shape(1);
   int64_t width = elementsOf(ArrayRef<int64_t>(table).drop_front());
@@ -128,19 +130,20 @@ static void importGather(ImportCall &call) {
   call.set(0, call.g.broadcast(call.g.reshape(taken, narrow), result, dims));
 }
 
-/// GatherND whose constant indices form a grid: element [j0, j1, ...] reads
-/// place first + sum of jk * step_k, so the result is a strided view.
-static void importGatherNd(ImportCall &call) {
-  Shape data = call.shape(0), indexShape = call.shape(1);
-  if (!call.isConstant(1) || call.intAttr("batch_dims", 0) != 0 ||
-      indexShape.empty())
-    call.fail("by computed indices is not supported");
-  int64_t depth = indexShape.back();
-  Shape grid(indexShape.begin(), indexShape.end() - 1);
-  if (depth < 1 || depth > int64_t(data.size()) || elementsOf(grid) == 0)
-    call.fail("has indices of shape " + textOf(indexShape) + " into " +
-              textOf(data));
-  const HostTensor &indices = call.constant(1);
+namespace {
+/// GatherND's indices as a grid: place k of result position [j0, j1, ...] is
+/// first[k] + j * steps[k] for the one grid dim j that drives k.
+struct IndexGrid {
+  Shape grid;          ///< the result's leading dims
+  Shape first, steps, counts; ///< by indexed dim of the data
+  Shape drives;        ///< by grid dim: the indexed dim, -1: none
+  bool isRegular = true;
+};
+} // namespace
+
+static IndexGrid gridOf(ImportCall &call, const HostTensor &indices,
+                        const Shape &data) {
+  int64_t depth = indices.shape.back();
   auto place = [&](int64_t row, int64_t k) {
     int64_t value = indices.integer(row * depth + k);
     if (value < -data[k] || value >= data[k])
@@ -148,45 +151,62 @@ static void importGatherNd(ImportCall &call) {
                 Twine(data[k]));
     return value < 0 ? value + data[k] : value;
   };
-  // Step of each data dim along each grid dim; a grid dim drives at most one.
-  Shape gridStrides = stridesOf(grid), drives(grid.size(), -1);
-  Shape steps(depth, 1), counts(depth, 1);
-  bool isGrid = true;
+  IndexGrid result;
+  result.grid.assign(indices.shape.begin(), indices.shape.end() - 1);
+  result.drives.assign(result.grid.size(), -1);
+  result.steps.assign(depth, 1);
+  result.counts.assign(depth, 1);
+  for (int64_t k = 0; k < depth; ++k)
+    result.first.push_back(place(0, k));
+  Shape strides = stridesOf(result.grid);
   int64_t last = -1;
-  for (size_t j = 0; j < grid.size() && isGrid; ++j)
-    for (int64_t k = 0; k < depth && isGrid && grid[j] > 1; ++k) {
-      int64_t step = place(gridStrides[j], k) - place(0, k);
+  for (size_t j = 0; j < result.grid.size() && result.isRegular; ++j)
+    for (int64_t k = 0; k < depth && result.grid[j] > 1; ++k) {
+      int64_t step = place(strides[j], k) - result.first[k];
       if (step == 0)
         continue;
-      isGrid = drives[j] < 0 && counts[k] == 1 && k > last;
-      drives[j] = last = k;
-      steps[k] = step;
-      counts[k] = grid[j];
+      result.isRegular &= result.drives[j] < 0 && k > last;
+      result.drives[j] = last = k;
+      result.steps[k] = step;
+      result.counts[k] = result.grid[j];
     }
-  for (int64_t row = 0, rows = elementsOf(grid); row < rows && isGrid; ++row)
-    for (int64_t k = 0; k < depth && isGrid; ++k) {
-      int64_t expected = place(0, k);
-      for (size_t j = 0; j < grid.size(); ++j)
-        if (drives[j] == k)
-          expected += row / gridStrides[j] % grid[j] * steps[k];
-      isGrid = place(row, k) == expected;
+  for (int64_t row = 0, rows = elementsOf(result.grid); row < rows; ++row)
+    for (int64_t k = 0; k < depth && result.isRegular; ++k) {
+      int64_t expected = result.first[k];
+      for (size_t j = 0; j < result.grid.size(); ++j)
+        if (result.drives[j] == k)
+          expected += row / strides[j] % result.grid[j] * result.steps[k];
+      result.isRegular = place(row, k) == expected;
     }
-  if (!isGrid)
+  return result;
+}
+
+/// GatherND whose constant indices form a grid is a strided view.
+static void importGatherNd(ImportCall &call) {
+  Shape data = call.shape(0), indexShape = call.shape(1);
+  if (!call.isConstant(1) || call.intAttr("batch_dims", 0) != 0 ||
+      indexShape.empty())
+    call.fail("by computed indices is not supported");
+  size_t depth = size_t(indexShape.back());
+  if (depth < 1 || depth > data.size() || elementsOf(indexShape) == 0)
+    call.fail("has indices of shape " + textOf(indexShape) + " into " +
+              textOf(data));
+  IndexGrid grid = gridOf(call, call.constant(1), data);
+  if (!grid.isRegular)
     call.fail("by constant indices that are no regular grid is not supported");
-  Shape sizes = data, offsets(data.size(), 0), strides(data.size(), 1), kept,
-        result = grid, dims;
-  for (int64_t k = 0; k < depth; ++k) {
-    sizes[k] = counts[k];
-    offsets[k] = place(0, k);
-    strides[k] = steps[k];
-    if (is_contained(drives, k))
-      kept.push_back(counts[k]);
-  }
-  for (size_t j = 0; j < grid.size(); ++j)
-    if (drives[j] >= 0)
-      dims.push_back(j);
+  Shape sizes = grid.counts, offsets = grid.first, strides = grid.steps, kept,
+        result = grid.grid, dims;
+  for (size_t k = 0; k < depth; ++k)
+    if (is_contained(grid.drives, int64_t(k)))
+      kept.push_back(grid.counts[k]);
+  for (size_t j = 0; j < grid.grid.size(); ++j)
+    if (grid.drives[j] >= 0)
+      dims.push_back(int64_t(j));
   for (size_t k = depth; k < data.size(); ++k) {
-    dims.push_back(result.size());
+    sizes.push_back(data[k]);
+    offsets.push_back(0);
+    strides.push_back(1);
+    dims.push_back(int64_t(result.size()));
     result.push_back(data[k]);
     kept.push_back(data[k]);
   }
@@ -202,8 +222,7 @@ static void importTrilu(ImportCall &call) {
   int64_t diagonal = call.has(1) ? call.ints(1)[0] : 0;
   bool isUpper = call.intAttr("upper", 1);
   int64_t rows = shape[rank - 2], columns = shape[rank - 1];
-  uint8_t *ignored; // refuses an absurd size
-  HostTensor::allocate(DataType::I64, {rows, columns}, ignored);
+  requireFoldable(elementsOf({rows, columns}));
   std::vector<int64_t> keep(rows * columns);
   for (int64_t i = 0; i < rows * columns; ++i) {
     int64_t distance = i % columns - i / columns;

@@ -33,6 +33,8 @@ static Value crossEntropy(ImportCall &call, Value logits, Value &lse) {
   if (call.shape(1) != rows)
     call.fail("has labels of shape " + textOf(call.shape(1)) +
               " for logits of shape " + textOf(call.shape(0)));
+  if (isFloat(call.type(1)) || call.type(1) == DataType::Bool)
+    call.fail(Twine("has labels of type ") + nameOf(call.type(1)));
   Value labels = g.convert(call.value(1), g.builder.getI64Type());
   mlir::Type element = graph::elementOf(logits);
   auto scalar = mlir::RankedTensorType::get({}, element);
@@ -49,6 +51,7 @@ static Value crossEntropy(ImportCall &call, Value logits, Value &lse) {
 }
 
 static void importSoftmaxCrossEntropy(ImportCall &call) {
+  call.requireFloats({0});
   if (call.shape(0).size() < 2)
     call.fail("has logits of shape " + textOf(call.shape(0)));
   auto &g = call.g;
@@ -67,6 +70,7 @@ static void importSoftmaxCrossEntropy(ImportCall &call) {
 }
 
 static void importNegativeLogLikelihood(ImportCall &call) {
+  call.requireFloats({0});
   if (call.shape(0).size() < 2)
     call.fail("has log-probabilities of shape " + textOf(call.shape(0)));
   Value logProb = call.value(0);

@@ -44,6 +44,7 @@ static Value logSoftmax(ImportCall &call, Value x) {
 using LastDimFunction = Value (*)(ImportCall &, Value);
 
 static void importAlongAxis(ImportCall &call, LastDimFunction function) {
+  call.requireFloats({0});
   Shape shape = call.shape(0);
   int64_t rank = shape.size();
   if (rank == 0)
@@ -74,6 +75,8 @@ static void importLogSoftmax(ImportCall &call) {
 /// Flattens the dims from `axis` on into one, applies the norm, restores.
 static void importNorm(ImportCall &call) {
   bool isLayer = call.node.op == "LayerNormalization";
+  call.requireFloats({0});
+  call.requireFloats({1, 2});
   Shape shape = call.shape(0);
   int64_t axis = call.axis(call.intAttr("axis", -1), shape.size());
   ArrayRef<int64_t> sizes(shape);

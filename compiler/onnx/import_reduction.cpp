@@ -37,6 +37,7 @@ static void importReduce(ImportCall &call) {
 }
 
 static void importGlobalAveragePool(ImportCall &call) {
+  call.requireFloats({0});
   Shape shape = call.shape(0), axes, result = shape;
   if (shape.size() < 3)
     call.fail("needs spatial dims, but has shape " + textOf(shape));

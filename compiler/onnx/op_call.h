@@ -135,8 +135,8 @@ public:
   void setSequence(unsigned output, std::vector<mlir::Value> values);
   const std::vector<mlir::Value> &sequence(unsigned index);
 
-  /// NumPy's common shape of two or more inputs; throws if there is none.
-  Shape broadcastShape(llvm::ArrayRef<unsigned> inputs);
+  /// Throws unless these inputs (those that are present) are floats of one type.
+  void requireFloats(std::initializer_list<unsigned> inputs);
   /// Marks `value` as log_softmax(logits) over the last dim.
   void noteLogSoftmax(mlir::Value value, mlir::Value logits);
   mlir::Value logitsOf(mlir::Value logSoftmax);

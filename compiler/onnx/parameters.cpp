@@ -172,52 +172,77 @@ int64_t Parameters::foldedCopies(const Tensor &tensor, Position position,
              : batch;
 }
 
-ParameterUse Parameters::resolve(const RootUse &use, Position position,
-                                 const std::string &role, int64_t batch) {
+std::optional<ParameterUse> Parameters::findKnown(std::string &key,
+                                                  const RootUse &use) {
+  auto known = byKey.find(key);
+  if (known == byKey.end())
+    return std::nullopt;
   const Tensor &tensor = tensorOf(use);
-  const Node &node = model.nodes[use.node];
-  FxOperand fx = fxOperand(node, use.input, tensor.name);
-  bool isNamed = fx.kind == FxOperand::Kind::Parameter;
-  bool isSplit = !isNamed && splitsUses(use);
-  std::string key = isNamed ? "fx:" + fx.placeholder
-                            : "tensor:" + std::to_string(use.value);
-  if (isSplit)
-    key += "@" + std::to_string(use.identity >= 0 ? -use.identity : use.node);
-  int64_t copies = foldedCopies(tensor, position, batch);
-  if (auto known = byKey.find(key); known != byKey.end()) {
-    ParameterUse match = matchTensor(known->second, tensor);
-    if (match.parameter >= 0) {
-      match.copies = copies;
-      if (match.isTransposed)
-        decide("'" + tensor.name + "' at " + model.describe(node) +
-               " is the transpose of '" + all[known->second].name + "'");
-      return match;
-    }
-    key += "#" + std::to_string(use.value);
-    decide("'" + tensor.name + "' at " + model.describe(node) +
-           " is named like '" + all[known->second].name +
-           "' but differs from it: the exporter folded something into it; it "
-           "trains apart (export with optimize=False to train the source's "
-           "parameters)");
-    if (auto again = byKey.find(key); again != byKey.end())
-      return {again->second, false, copies};
+  const std::string &name = all[known->second].name;
+  std::string where = "'" + tensor.name + "' at " +
+                      model.describe(model.nodes[use.node]);
+  ParameterUse match = matchTensor(known->second, tensor);
+  if (match.parameter >= 0) {
+    if (match.isTransposed)
+      decide(where + " is the transpose of '" + name + "'");
+    return match;
   }
-  std::string name = nameFor(use, fx, isSplit);
+  key += "#" + std::to_string(use.value);
+  if (auto again = byKey.find(key); again != byKey.end())
+    return ParameterUse{again->second, false, 0};
+  decide(where + " is named like '" + name +
+         "' but differs from it: the exporter folded something into it; it "
+         "trains apart (export with optimize=False to train the source's "
+         "parameters)");
+  return std::nullopt;
+}
+
+std::optional<ParameterUse> Parameters::findEqual(const RootUse &use,
+                                                  const std::string &name,
+                                                  bool isNamed, bool isSplit) {
+  const Tensor &tensor = tensorOf(use);
+  // A use without metadata of a tensor that has some elsewhere.
   if (!isNamed && !fxNames[use.value].empty())
     if (auto known = byKey.find("fx:" + fxNames[use.value]);
         known != byKey.end())
-      return {known->second, false, copies};
+      return ParameterUse{known->second, false, 0};
   if (std::optional<ParameterUse> tied = findSpecTie(name, tensor))
-    return *tied;
-  if (!isNamed && !isSplit)
-    if (std::optional<ParameterUse> tied = findTied(tensor)) {
-      decide("'" + tensor.name + "' equals '" + all[tied->parameter].name +
-             (tied->isTransposed ? "' transposed" : "'") +
-             ": one parameter (parameters.split keeps them apart)");
-      return *tied;
-    }
+    return tied;
+  if (isNamed || isSplit)
+    return std::nullopt;
+  std::optional<ParameterUse> tied = findTied(tensor);
+  if (tied)
+    decide("'" + tensor.name + "' equals '" + all[tied->parameter].name +
+           (tied->isTransposed ? "' transposed" : "'") +
+           ": one parameter (parameters.split keeps them apart)");
+  return tied;
+}
+
+void Parameters::explain(const RootUse &use, const Parameter &parameter,
+                         bool isSplit) {
+  const Tensor &tensor = tensorOf(use);
+  const Node &node = model.nodes[use.node];
+  std::string where = "'" + tensor.name + "' at " + model.describe(node);
+  if (parameter.isNamedByMetadata && parameter.name != tensor.name)
+    decide(where + " is parameter '" + parameter.name +
+           "' by the exporter's metadata");
+  else if (isSplit)
+    decide(where + " has " + Twine(readers[use.value]) +
+           " uses and equal elements: here it is parameter '" + parameter.name +
+           "' (parameters.tie joins them)");
+  else if (!parameter.isNamedByMetadata && !parseFxCall(node).target.empty() &&
+           fxNames[use.value].empty())
+    decide(where + " has no parameter's name in the exporter's metadata: it was "
+           "folded from one and trains as it is (export with optimize=False to "
+           "train the source's parameters)");
+}
+
+int Parameters::create(const RootUse &use, const std::string &name,
+                       const std::string &role, int64_t copies) {
+  const Tensor &tensor = tensorOf(use);
   if (!tensor.place && !tensor.rule)
-    fail("parameter '" + tensor.name + "' at " + model.describe(node) +
+    fail("parameter '" + tensor.name + "' at " +
+         model.describe(model.nodes[use.node]) +
          " is not stored in one piece in the file; save the model again with "
          "raw or external data");
   Parameter parameter;
@@ -228,35 +253,40 @@ ParameterUse Parameters::resolve(const RootUse &use, Position position,
   parameter.rule = tensor.rule;
   parameter.role = role;
   parameter.value = use.value;
-  parameter.isNamedByMetadata = isNamed;
   if (copies) {
     parameter.shape[0] = 1;
     parameter.place->length /= uint64_t(copies);
     decide("'" + tensor.name + "' repeats one slice " + Twine(copies) +
            " times along the batch: the slice is the parameter");
   }
-  int index = add(std::move(parameter));
-  byKey[key] = index;
-  if (isNamed && all[index].name != tensor.name)
-    decide("'" + tensor.name + "' at " + model.describe(node) +
-           " is parameter '" + all[index].name + "' by the exporter's metadata");
-  else if (isSplit)
-    decide("'" + tensor.name + "' has equal elements and " +
-           Twine(readers[use.value]) + " uses: at " + model.describe(node) +
-           " it is parameter '" + all[index].name +
-           "' (parameters.tie joins them)");
-  else if (!isNamed && isGeneratedName(tensor.name) && tensor.isInitializer &&
-           !parseFxCall(node).target.empty())
-    decide("'" + all[index].name + "' at " + model.describe(node) +
-           " is a constant that the exporter folded; it trains as it is "
-           "(export with optimize=False to train the source's parameters)");
-  else if (!isNamed && !parseFxCall(node).target.empty() &&
-           fxNames[use.value].empty())
-    decide("'" + all[index].name + "' at " + model.describe(node) +
-           " has no parameter's name in the exporter's metadata: it was folded "
-           "from one and trains as it is (export with optimize=False to train "
-           "the source's parameters)");
-  return {index, false, copies};
+  return add(std::move(parameter));
+}
+
+ParameterUse Parameters::resolve(const RootUse &use, Position position,
+                                 const std::string &role, int64_t batch) {
+  const Tensor &tensor = tensorOf(use);
+  FxOperand fx = fxOperand(model.nodes[use.node], use.input, tensor.name);
+  bool isNamed = fx.kind == FxOperand::Kind::Parameter;
+  bool isSplit = !isNamed && splitsUses(use);
+  std::string key = isNamed ? "fx:" + fx.placeholder
+                            : "tensor:" + std::to_string(use.value);
+  if (isSplit)
+    key += "@" + std::to_string(use.node);
+  int64_t copies = foldedCopies(tensor, position, batch);
+  std::optional<ParameterUse> found = findKnown(key, use);
+  if (!found) {
+    std::string name = nameFor(use, fx, isSplit);
+    found = findEqual(use, name, isNamed, isSplit);
+    if (found)
+      return *found;
+    found = ParameterUse{create(use, name, role, copies), false, 0};
+    Parameter &parameter = all[found->parameter];
+    parameter.isNamedByMetadata = isNamed;
+    byKey[key] = found->parameter;
+    explain(use, parameter, isSplit);
+  }
+  found->copies = copies;
+  return *found;
 }
 
 int Parameters::removedBias(const Node &node, int64_t size, DataType type) {

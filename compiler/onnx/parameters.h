@@ -75,6 +75,15 @@ private:
   std::string uniqueName(const std::string &wanted);
   std::string nameFor(const RootUse &use, const FxOperand &fx,
                       bool isSplit) const;
+  /// The parameter under `key`; extends the key when its tensor differs.
+  std::optional<ParameterUse> findKnown(std::string &key, const RootUse &use);
+  /// A parameter under another key that this is one with.
+  std::optional<ParameterUse> findEqual(const RootUse &use,
+                                        const std::string &name, bool isNamed,
+                                        bool isSplit);
+  int create(const RootUse &use, const std::string &name,
+             const std::string &role, int64_t copies);
+  void explain(const RootUse &use, const Parameter &parameter, bool isSplit);
   ParameterUse matchTensor(int parameter, const Tensor &tensor) const;
   std::optional<ParameterUse> findTied(const Tensor &tensor) const;
   std::optional<ParameterUse> findSpecTie(const std::string &name,

@@ -48,9 +48,11 @@ LogicalResult LaunchOp::verify() {
   for (int64_t argument : getArguments())
     if (argument < -1 || argument >= int64_t(count))
       return emitOpError("argument ") << argument << " is no buffer";
-  for (Attribute field : getDescriptor())
-    if (!isa<IntegerAttr, FloatAttr>(field))
-      return emitOpError("descriptor fields must be integers or floats");
+  for (Attribute field : getDescriptor()) {
+    auto typed = dyn_cast<TypedAttr>(field);
+    if (!typed || !(typed.getType().isInteger(64) || typed.getType().isF64()))
+      return emitOpError("descriptor field ") << field << " is neither an i64 nor an f64";
+  }
   return success();
 }
 

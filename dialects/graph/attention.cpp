@@ -36,8 +36,8 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
     return op.emitOpError("query, key and value must have rank 4: [batch, position, heads, dim]");
   if (k[2] == 0 || q[2] % k[2] != 0)
     return op.emitOpError("query has ") << q[2] << " heads, not a multiple of the " << k[2] << " key heads";
-  if (op.getWindow() < 0)
-    return op.emitOpError("window ") << op.getWindow() << " is negative";
+  if (int64_t window = op.getWindow(); window < 0)
+    return op.emitOpError("window ") << window << " is negative";
   if (Value mask = op.getMask()) {
     Shape m = shapeOf(mask);
     if (m.size() != 4 || (m[0] != 1 && m[0] != q[0]) || (m[1] != 1 && m[1] != q[2]) || m[2] != q[1] || m[3] != k[1])

@@ -2,7 +2,8 @@
 // Attention as one op, forward and backward.
 include "dialects/graph/graph_base.td"
 
-def Graph_AttentionOp : Graph_PureOp<"attention", "", 0, [HasKernel],
+def Graph_AttentionOp : Graph_PureOp<"attention", "", 0,
+                                     [HasKernel, AllElementTypesMatch<["query", "key", "value", "result"]>],
                                      ["getIterationSpace", "getFlops"]> {
   let summary = "softmax(scale q k^T + mask) v per head";
   let description = [{
@@ -17,7 +18,8 @@ def Graph_AttentionOp : Graph_PureOp<"attention", "", 0, [HasKernel],
   let results = (outs Graph_Float:$result, Graph_Float:$lse);
 }
 
-def Graph_AttentionGradOp : Graph_GradOp<"attention_grad", "", 0, [HasKernel],
+def Graph_AttentionGradOp : Graph_GradOp<"attention_grad", "", 0,
+                                         [HasKernel, AllElementTypesMatch<["query", "key", "value", "result", "resultGradient", "queryGradient", "keyGradient", "valueGradient"]>],
                                          ["getIterationSpace", "getFlops"]> {
   let summary = "Gradients of attention for query, key and value; scores are recomputed from lse";
   let arguments = (ins Graph_Float:$query, Graph_Float:$key, Graph_Float:$value, Optional<Graph_Float>:$mask,

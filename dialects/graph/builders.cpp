@@ -55,7 +55,8 @@ Value GraphBuilder::einsum(StringRef spec, Value lhs, Value rhs) {
     space.names[dim[0]].size = size;
   for (auto [dim, size] : zip_equal(space.operands[1], right))
     space.names[dim[0]].size = size;
-  return builder.create<EinsumOp>(loc, typeLike(lhs, space.shapeOf(space.results[0])), spec, lhs, rhs);
+  Shape shape = space.results.empty() ? Shape() : space.shapeOf(space.results[0]);
+  return builder.create<EinsumOp>(loc, typeLike(lhs, shape), spec, lhs, rhs);
 }
 
 Value GraphBuilder::reduce(ReduceKind kind, Value input, ArrayRef<int64_t> dims) {

@@ -25,8 +25,16 @@ static std::array<StringRef, 3> splitSpec(StringRef spec) {
   return {lhs.trim(), rhs.trim(), result.trim()};
 }
 
+/// A scalar result still is one tensor: the parser reads an empty list as none.
+static Expected<IterationSpace> parseSpec(StringRef spec) {
+  Expected<IterationSpace> space = IterationSpace::parse(spec);
+  if (space && space->results.empty())
+    space->results.emplace_back();
+  return space;
+}
+
 FailureOr<IterationSpace> EinsumOp::getIterationSpace() {
-  return bindIterationSpace(getOperation(), IterationSpace::parse(getSpec()));
+  return bindIterationSpace(getOperation(), parseSpec(getSpec()));
 }
 
 Operation *EinsumOp::buildLocal(OpBuilder &builder, ValueRange operands, ArrayRef<int64_t> sizes, std::string &why) {
@@ -34,10 +42,9 @@ Operation *EinsumOp::buildLocal(OpBuilder &builder, ValueRange operands, ArrayRe
 }
 
 LogicalResult EinsumOp::verify() {
-  Expected<IterationSpace> space = IterationSpace::parse(getSpec());
-  if (!space) {
+  Expected<IterationSpace> space = parseSpec(getSpec());
+  if (!space)
     return emitOpError("spec '") << getSpec() << "': " << toString(space.takeError());
-  }
   if (space->operands.size() != 2 || space->results.size() != 1)
     return emitOpError("spec '") << getSpec() << "' must have two operands and one result";
   SmallVector<unsigned> uses(space->names.size(), 0);

@@ -137,18 +137,22 @@ SmallVector<Value> UnaryOp::buildGradient(OpBuilder &builder, ValueRange gradien
   return {slope ? g.mul(gradients[0], slope) : g.splat(getType(), 0)};
 }
 
-/// pow: b constant: b x^(b-1); otherwise also y log(x) for the exponent, 0 where x is 0.
+/// pow: b constant: b x^(b-1), 0 for b = 0; otherwise also y log(x) for the exponent, 0 where x is 0 or less.
 static SmallVector<Value> powGradient(GraphBuilder &g, BinaryOp op, Value gradient) {
   Value base = op.getLhs(), exponent = op.getRhs();
   double constant;
   if (matchSplat(exponent, constant)) {
+    if (constant == 0)
+      return {g.splat(base.getType(), 0), Value()};
     Value reduced = constant == 2   ? base
                     : constant == 1 ? g.splat(base.getType(), 1)
                                     : g.binary(BinaryKind::Pow, base, g.splat(base.getType(), constant - 1));
     return {g.mul(gradient, g.scale(reduced, constant)), Value()};
   }
   Value one = g.splat(base.getType(), 1), zero = g.splat(base.getType(), 0);
-  Value dBase = g.mul(gradient, g.mul(exponent, g.binary(BinaryKind::Pow, base, g.sub(exponent, one))));
+  // At x = 0 an exponent of 0 would give 0 times infinity.
+  Value slope = g.mul(exponent, g.binary(BinaryKind::Pow, base, g.sub(exponent, one)));
+  Value dBase = g.mul(gradient, g.select(g.compare(Predicate::Eq, exponent, zero), zero, slope));
   Value positive = g.compare(Predicate::Gt, base, zero);
   Value logarithm = g.unary(UnaryKind::Log, g.select(positive, base, one));
   return {dBase, g.select(positive, g.mul(gradient, g.mul(op.getResult(), logarithm)), zero)};

@@ -4,7 +4,6 @@
 #include "dialects/graph/graph_interfaces.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace llvm;
@@ -96,9 +95,8 @@ Operation *cloneLocal(Operation *op, OpBuilder &builder, ValueRange operands, Ar
       why = "its dim '" + name.text + "' must stay whole";
       return nullptr;
     }
-  IRMapping mapping;
-  mapping.map(op->getOperands(), operands);
-  Operation *local = builder.clone(*op, mapping);
+  Operation *local = builder.clone(*op);
+  local->setOperands(operands); // by position: one value may have two local forms
   for (auto [index, result] : enumerate(local->getResults())) {
     auto type = cast<RankedTensorType>(result.getType());
     result.setType(type.clone(space->shapeOf(space->results[index], sizes)));

@@ -9,7 +9,7 @@ def Graph_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
 }
 def Graph_ReduceKindAttr : EnumAttr<Graph_Dialect, Graph_ReduceKind, "reduce_kind">;
 
-def Graph_ReduceOp : Graph_PureOp<"reduce", "", 1, [], ["getIterationSpace"]> {
+def Graph_ReduceOp : Graph_PureOp<"reduce", "", 1, [AllElementTypesMatch<["input", "result"]>], ["getIterationSpace"]> {
   let summary = "Sum, mean or maximum over `dims` (sorted, distinct), which are dropped";
   let description = [{ The gradient of `max` goes in equal parts to all elements that attain it. }];
   let arguments = (ins Graph_ReduceKindAttr:$kind, DenseI64ArrayAttr:$dims, Graph_Float:$input);

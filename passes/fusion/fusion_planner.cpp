@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Greedy choice of groups. Ops are visited in order and join the groups that make their operands; then groups that read
-// the same tensor join; at last cheap values that would be kept only for readers in other groups are marked for
+// Greedy choice of groups. First groups join those that make their operands; then groups that read the same tensor join; at last cheap values that would be kept only for readers in other groups are marked for
 // recomputation.
 #include "passes/fusion/fusion_planner.h"
 #include "dialects/graph/builders.h"
@@ -46,9 +45,7 @@ public:
     for (Operation *op : ops)
       if (isComputed(op))
         groups[number[op]] = FusionGroup(op);
-    for (Operation *op : ops)
-      if (isComputed(op))
-        joinProducers(op);
+    joinProducers();
     joinReaders();
     keepLess();
     FusionPlan plan;
@@ -69,7 +66,7 @@ private:
   void addEdges();
   void addStateEdges();
   void findRecomputable();
-  void joinProducers(Operation *op);
+  void joinProducers();
   void joinReaders();
   void keepLess();
   bool join(unsigned a, unsigned b, ArrayRef<int64_t> aDims, ArrayRef<int64_t> bDims);
@@ -83,6 +80,7 @@ private:
   FusionGraph graph;
   std::vector<std::optional<FusionGroup>> groups; // of the unit with this number
   DenseSet<Value> recomputed;
+  DenseSet<Value> again; // the full tensors among them
 };
 
 void Planner::addEdges() {
@@ -137,33 +135,37 @@ void Planner::addStateEdges() {
 /// Cheap functions of tensors far smaller than themselves, and cheap small tensors that are repeated: reading them costs
 /// more than computing them.
 void Planner::findRecomputable() {
-  DenseMap<Value, int64_t> cost;
+  struct Tree {
+    int64_t ops = 1;
+    llvm::SmallSetVector<Value, 4> leaves;
+  };
+  DenseMap<Value, Tree> trees;
   for (Operation *op : ops) {
     if (!isComputed(op) || isa<ReduceOp>(op))
       continue;
     Value result = op->getResult(0);
-    int64_t size = elementsOf(result), total = 1;
-    bool scalar = size == 1;
+    int64_t size = elementsOf(result);
+    bool scalar = size == 1, small = true;
     if (!isCheap(op) && !scalar)
       continue;
-    llvm::SmallSetVector<Value, 4> leaves;
-    bool small = true;
+    Tree tree;
     for (Value operand : op->getOperands()) {
       double splat;
       if (matchSplat(operand, splat))
         continue;
       Value source = sourceOf(operand).value;
-      if (auto known = cost.find(source); known != cost.end()) {
-        total += known->second;
+      if (auto known = trees.find(source); known != trees.end()) {
+        tree.ops += known->second.ops;
+        tree.leaves.insert(known->second.leaves.begin(), known->second.leaves.end());
         continue;
       }
-      leaves.insert(source);
+      tree.leaves.insert(source);
       small &= scalar || elementsOf(source) * 4 <= size;
     }
-    if (!small || total > kRecomputeOps || leaves.size() > kRecomputeLeaves)
+    if (!small || tree.ops > kRecomputeOps || int64_t(tree.leaves.size()) > kRecomputeLeaves)
       continue;
-    cost[result] = total;
     recomputed.insert(result);
+    trees[result] = std::move(tree);
   }
 }
 
@@ -204,24 +206,39 @@ bool Planner::join(unsigned a, unsigned b, ArrayRef<int64_t> aDims, ArrayRef<int
   return true;
 }
 
-void Planner::joinProducers(Operation *op) {
-  SmallVector<std::pair<int64_t, Value>> edges;
-  for (Value operand : op->getOperands()) {
-    Value source = sourceOf(operand).value;
-    if (isComputed(source.getDefiningOp()) && number.count(source.getDefiningOp()))
-      edges.push_back({bytesOf(source), operand});
-  }
-  std::sort(edges.begin(), edges.end(), [](auto &x, auto &y) { return x.first > y.first; });
-  for (auto &[bytes, operand] : edges) {
-    Source source = sourceOf(operand);
-    unsigned producer = graph.unitOf(number[source.value.getDefiningOp()]), consumer = graph.unitOf(number[op]);
+/// Edges within one neighbourhood come before longer ones: what the backward pass computes from a forward value alone
+/// belongs to its backward readers, not to the group that made the value.
+void Planner::joinProducers() {
+  struct Edge {
+    unsigned distance; // log 2 of the ops between
+    int64_t bytes;
+    Operation *consumer;
+    Value operand;
+  };
+  SmallVector<Edge> edges;
+  for (Operation *op : ops)
+    if (isComputed(op))
+      for (Value operand : op->getOperands()) {
+        Value source = sourceOf(operand).value;
+        auto producer = number.find(source.getDefiningOp());
+        if (producer != number.end() && isComputed(producer->first))
+          edges.push_back({llvm::Log2_32(number[op] - producer->second), bytesOf(source), op, operand});
+      }
+  std::sort(edges.begin(), edges.end(), [&](const Edge &x, const Edge &y) {
+    return std::make_tuple(x.distance, -x.bytes, number[x.consumer], number[sourceOf(x.operand).value.getDefiningOp()]) <
+           std::make_tuple(y.distance, -y.bytes, number[y.consumer], number[sourceOf(y.operand).value.getDefiningOp()]);
+  });
+  for (const Edge &edge : edges) {
+    Source source = sourceOf(edge.operand);
+    unsigned producer = graph.unitOf(number[source.value.getDefiningOp()]);
+    unsigned consumer = graph.unitOf(number[edge.consumer]);
     if (producer == consumer)
       continue;
     // Small values that are computed again anyway need no common kernel.
     if (recomputed.contains(source.value) && source.dims.size() < groups[consumer]->domain.size())
       continue;
     Dims there = groups[producer]->placementOf(source.value);
-    Dims here = compose(source.dims, groups[consumer]->placement[op]);
+    Dims here = compose(source.dims, groups[consumer]->placement[edge.consumer]);
     join(producer, consumer, there, here);
   }
 }
@@ -256,11 +273,11 @@ void Planner::joinReaders() {
 }
 
 /// The ops' results that computing `value` of `group` again takes: none unless it is a cheap elementwise function of at
-/// most one operand of its size that would not live as long anyway.
+/// most one tensor of its size.
 SmallVector<Value> Planner::recomputable(const FusionGroup &group, Value value) {
   SmallVector<Value> work{value};
   llvm::SmallSetVector<Value, 8> seen, tensors;
-  int64_t extra = 0;
+  int64_t extra = 0, full = 0;
   while (!work.empty()) {
     Value next = work.pop_back_val();
     if (!seen.insert(next))
@@ -268,8 +285,13 @@ SmallVector<Value> Planner::recomputable(const FusionGroup &group, Value value) 
     Operation *op = next.getDefiningOp();
     if (!op || !group.placement.count(op) || (next != value && leaves(group, next))) {
       tensors.insert(next);
+      // A tensor that is itself computed again would bring its own operands, and theirs: the chain stops here.
+      if (again.contains(next))
+        return {};
+      bool large = bytesOf(next) * 4 > bytesOf(value);
       bool lives = !op || isa<ReadOp>(op) || !llvm::hasSingleElement(next.getUsers());
-      extra += !lives && bytesOf(next) * 4 > bytesOf(value);
+      extra += !lives && large;
+      full += large;
       continue;
     }
     if (!isCheap(op) || isa<ReduceOp>(op) || int64_t(seen.size()) > 3 * kRecomputeOps)
@@ -283,7 +305,8 @@ SmallVector<Value> Planner::recomputable(const FusionGroup &group, Value value) 
   for (Value inner : seen)
     if (!tensors.contains(inner))
       computed.push_back(inner);
-  bool worth = int64_t(computed.size()) <= kRecomputeOps && int64_t(tensors.size()) <= kRecomputeLeaves && extra <= 1;
+  bool worth = int64_t(computed.size()) <= kRecomputeOps && int64_t(tensors.size()) <= kRecomputeLeaves && extra <= 1 &&
+               full <= 1; // each reader would read all of them instead of one
   return worth ? computed : SmallVector<Value>();
 }
 
@@ -302,8 +325,10 @@ void Planner::keepLess() {
       // Worth it only where the group has something else to do.
       bool usedInside = llvm::any_of(value.getUsers(), [&](Operation *user) { return group.placement.count(user); });
       if (elementwise && usedInside)
-        for (Value inner : recomputable(group, value))
+        for (Value inner : recomputable(group, value)) {
           recomputed.insert(inner);
+          again.insert(inner);
+        }
     }
   }
 }

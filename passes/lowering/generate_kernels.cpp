@@ -84,7 +84,7 @@ struct GenerateKernelsPass : impl::GenerateKernelsPassBase<GenerateKernelsPass> 
     for (auto [function, entry] :
          llvm::zip_equal(llvm::to_vector(room.getOps<LLVM::LLVMFuncOp>()), entries)) {
       function->moveBefore(room);
-      finishRows(function);
+      finishRows(function, entry.splits());
       emitEntry(builder, function, entry);
     }
     room.erase();
@@ -108,13 +108,17 @@ struct GenerateKernelsPass : impl::GenerateKernelsPassBase<GenerateKernelsPass> 
     return runPipeline(pipeline, room);
   }
 
-  void finishRows(LLVM::LLVMFuncOp function) {
+  void finishRows(LLVM::LLVMFuncOp function, bool callTwice) {
     markParallelAccesses(function);
     function.setLinkage(LLVM::Linkage::Internal);
     // LLVM would otherwise choose half-width vectors on most machines with AVX-512.
     Builder builder(function.getContext());
-    function.setPassthroughAttr(builder.getArrayAttr(
-        {builder.getStrArrayAttr({"prefer-vector-width", "512"}), builder.getStringAttr("nounwind")}));
+    SmallVector<Attribute> attributes{builder.getStrArrayAttr({"prefer-vector-width", "512"}),
+                                      builder.getStringAttr("nounwind")};
+    // Both callers pass whole rows: a second copy would only cost code and compile time.
+    if (callTwice)
+      attributes.push_back(builder.getStringAttr("noinline"));
+    function.setPassthroughAttr(builder.getArrayAttr(attributes));
   }
 };
 

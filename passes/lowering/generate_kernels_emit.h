@@ -31,13 +31,14 @@ struct KernelEntry {
   unsigned pointers;     // operands and results
   int64_t rows;          // or elements
   int64_t rowsPerChunk;  // rows of one parallel task; 0: never split
+  bool splits() const { return rowsPerChunk > 0 && rows > rowsPerChunk; }
 };
 
 /// Builds the function that the program calls and, if rows are split, the task that the runtime's workers call. `rows`
 /// is the lowered row function.
 void emitEntry(mlir::OpBuilder &builder, mlir::LLVM::LLVMFuncOp rows, const KernelEntry &entry);
 
-/// Turns each linalg.generic under `root` into loops, whose innermost one is marked as parallel.
+/// Turns each linalg.generic under `root` into loops, whose innermost one is marked by its location.
 mlir::LogicalResult lowerPointLoops(mlir::Operation *root);
 /// After the lowering to LLVM: tells LLVM that the memory accesses of the marked loops do not depend on each other
 /// across iterations, so that equal operand and result pointers do not stop vectorization.

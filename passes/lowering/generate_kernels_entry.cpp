@@ -12,43 +12,52 @@ using namespace mlir;
 
 namespace echelon::lowering {
 
-static constexpr StringLiteral kLoopAnnotation = "llvm.loop_annotation";
+/// The name that marks point loops. Locations are all that the conversions to LLVM carry along from a loop.
+static constexpr StringLiteral kPointLoop = "echelon.points";
 
 LogicalResult lowerPointLoops(Operation *root) {
   SmallVector<linalg::LinalgOp> ops;
   root->walk([&](linalg::LinalgOp op) { ops.push_back(op); });
   IRRewriter rewriter(root->getContext());
-  auto group = LLVM::AccessGroupAttr::get(root->getContext());
-  auto annotation = LLVM::LoopAnnotationAttr::get(root->getContext(), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                                  {}, {group});
+  auto name = rewriter.getStringAttr(kPointLoop);
   for (linalg::LinalgOp op : ops) {
     rewriter.setInsertionPoint(op);
     FailureOr<linalg::LinalgLoops> loops = linalg::linalgOpToLoops(rewriter, op);
     if (failed(loops))
       return op.emitOpError("has no loops");
     if (!loops->empty())
-      loops->back()->setAttr(kLoopAnnotation, annotation);
+      loops->back()->setLoc(NameLoc::get(name, loops->back()->getLoc()));
     rewriter.eraseOp(op);
   }
   return success();
 }
 
+/// Puts all memory accesses of a loop's body, which is one block, into one access group. Single stack slots stay out:
+/// they are accumulators, which do depend on the iteration before until LLVM makes them registers.
+static void markLoop(LLVM::CondBrOp branch) {
+  MLIRContext *context = branch.getContext();
+  auto group = LLVM::AccessGroupAttr::get(context);
+  auto annotation =
+      LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {group});
+  branch.setLoopAnnotationAttr(annotation);
+  auto groups = ArrayAttr::get(context, {group});
+  auto isSlot = [](Value address) { return isa_and_nonnull<LLVM::AllocaOp>(address.getDefiningOp()); };
+  for (Operation &op : *branch.getTrueDest()) {
+    if (auto load = dyn_cast<LLVM::LoadOp>(op); load && !isSlot(load.getAddr()))
+      load.setAccessGroupsAttr(groups);
+    if (auto store = dyn_cast<LLVM::StoreOp>(op); store && !isSlot(store.getAddr()))
+      store.setAccessGroupsAttr(groups);
+  }
+}
+
 void markParallelAccesses(LLVM::LLVMFuncOp function) {
-  function.walk([](LLVM::CondBrOp branch) {
-    std::optional<LLVM::LoopAnnotationAttr> annotation = branch.getLoopAnnotation();
-    if (!annotation || annotation->getParallelAccesses().empty())
+  function.walk([](Operation *op) {
+    auto location = dyn_cast<NameLoc>(op->getLoc());
+    if (!location || location.getName() != kPointLoop)
       return;
-    SmallVector<Attribute> groups(annotation->getParallelAccesses().begin(), annotation->getParallelAccesses().end());
-    auto groupList = ArrayAttr::get(branch.getContext(), groups);
-    // A single stack slot is an accumulator: that one does depend on the iteration before, until LLVM makes it a
-    // register.
-    auto isSlot = [](Value address) { return isa_and_nonnull<LLVM::AllocaOp>(address.getDefiningOp()); };
-    for (Operation &op : *branch.getTrueDest()) {
-      if (auto load = dyn_cast<LLVM::LoadOp>(op); load && !isSlot(load.getAddr()))
-        load.setAccessGroupsAttr(groupList);
-      if (auto store = dyn_cast<LLVM::StoreOp>(op); store && !isSlot(store.getAddr()))
-        store.setAccessGroupsAttr(groupList);
-    }
+    op->setLoc(location.getChildLoc());
+    if (auto branch = dyn_cast<LLVM::CondBrOp>(op))
+      markLoop(branch);
   });
 }
 
@@ -111,15 +120,14 @@ LLVM::LLVMFuncOp EntryBuilder::makeTask() {
 }
 
 void EntryBuilder::run() {
-  bool split = entry.rowsPerChunk > 0 && entry.rows > entry.rowsPerChunk;
-  LLVM::LLVMFuncOp task = split ? makeTask() : LLVM::LLVMFuncOp();
+  LLVM::LLVMFuncOp task = entry.splits() ? makeTask() : LLVM::LLVMFuncOp();
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Type> types(entry.pointers + 1, pointer);
   LLVM::LLVMFuncOp function = makeFunction(entry.name.getValue(), types, LLVM::Linkage::External);
   Block *block = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
   ValueRange pointers = block->getArguments().drop_front();
-  if (!split) {
+  if (!entry.splits()) {
     callRows(pointers, constant(0), constant(entry.rows));
     builder.create<LLVM::ReturnOp>(loc, ValueRange());
     return;

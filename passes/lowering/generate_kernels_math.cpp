@@ -107,10 +107,10 @@ Value ScalarMath::tanh(Value x) {
 
 Value ScalarMath::erf(Value x) {
   Value a = abs(x), square = builder.create<MulFOp>(loc, x, x);
-  Value small = polynomial(square, {1.128379225730896, -0.37612631916999817, 0.11283672600984573,
+  Value small = polynomial(square, {0.128379225730896, -0.37612631916999817, 0.11283672600984573,
                                     -0.026858104392886162, 0.0051977974362671375, -0.000810596568044275,
                                     8.215427078539506e-05});
-  small = builder.create<MulFOp>(loc, x, small);
+  small = fma(x, small, x);
   // 1 - exp(-q(a)) with q = -log erfc; 1 - erf 4 is below half an ulp.
   a = select(compare(CmpFPredicate::OGT, a, f32(4)), f32(4), a);
   Value q = polynomial(a, {-0.00018344310228712857, 1.1295567750930786, 0.6332626342773438, 0.10837246477603912,

@@ -2,8 +2,8 @@
 //
 // The graph dialect evaluated in double precision, op by op, from the
 // definitions in dialects/graph: the yardstick for gradients (by finite
-// differences), fusion, and imported models. Slow and simple on purpose; it
-// shares no code with the kernels.
+// differences), fusion, and imported models. Nothing is rounded to the element
+// type. Simple on purpose; it shares no code with the kernels.
 #ifndef ECHELON_TEST_NUMERICS_REFERENCE_INTERPRETER_H
 #define ECHELON_TEST_NUMERICS_REFERENCE_INTERPRETER_H
 
@@ -28,7 +28,8 @@ using RefVariables = std::map<std::string, RefTensor>;
 /// Evaluates all ops of `block` up to its terminator; returns the terminator's
 /// operands. `step` is what learning_rate and adam_bias see (0-based).
 /// graph.assign and graph.accumulate write to `variables`. Fails on an op that
-/// is not of the graph dialect, a missing variable, or a bad index.
+/// is not of the graph dialect, a missing variable, a bad index or label, and
+/// an integer division by zero.
 llvm::Expected<std::vector<RefTensor>>
 interpret(mlir::Block &block, llvm::ArrayRef<RefTensor> arguments,
           RefVariables &variables, int64_t step = 0);

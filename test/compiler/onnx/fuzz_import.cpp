@@ -210,12 +210,47 @@ static bool writeFile(StringRef path, StringRef bytes) {
   return !error;
 }
 
+namespace {
+struct Tally {
+  size_t imported = 0, refused = 0, improper = 0;
+  double slowest = 0; ///< seconds
+};
+} // namespace
+
+static void importOne(const std::string &file, uint64_t index, Tally &tally) {
+  echelon::ImportOptions options;
+  options.micro = 4;
+  options.inputShapes = {{"input_ids", {4, 12}}, {"attention_mask", {4, 12}}};
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  echelon::ImportReport report;
+  auto start = std::chrono::steady_clock::now();
+  auto module = echelon::importModel(file, options, context, report);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  tally.slowest = std::max(tally.slowest, seconds.count());
+  if (module) {
+    ++tally.imported;
+    return;
+  }
+  ++tally.refused;
+  std::string message = toString(module.takeError());
+  // An op that MLIR's verifier refuses is the importer's fault, not the model's.
+  if (message.size() < 10 ||
+      StringRef(message).starts_with("imported op does not")) {
+    ++tally.improper;
+    outs() << "mutation " << index << ": " << message << "\n";
+  }
+}
+
 int main(int argc, char **argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  std::string folder;
-  if (arguments.size() > 2 && arguments[0] == "--keep") {
+  SmallString<128> folder;
+  bool isKept = arguments.size() > 2 && arguments[0] == "--keep";
+  if (isKept) {
     folder = arguments[1];
     arguments.erase(arguments.begin(), arguments.begin() + 2);
+  } else if (sys::fs::createUniqueDirectory("echelon-fuzz", folder)) {
+    return 1;
   }
   uint64_t count, seed;
   if (arguments.size() < 3 || StringRef(arguments[0]).getAsInteger(10, count) ||
@@ -223,14 +258,6 @@ int main(int argc, char **argv) {
     errs() << "usage: echelon-fuzz-import [--keep DIR] COUNT SEED MODEL...\n";
     return 2;
   }
-  SmallString<128> path(folder);
-  if (folder.empty()) {
-    SmallString<128> unique;
-    if (sys::fs::createUniqueDirectory("echelon-fuzz", unique))
-      return 1;
-    path = unique;
-  }
-  std::string where = path.str().str();
   std::vector<std::string> originals;
   for (size_t i = 2; i < arguments.size(); ++i) {
     auto buffer = MemoryBuffer::getFile(arguments[i]);
@@ -240,42 +267,19 @@ int main(int argc, char **argv) {
     }
     originals.push_back((*buffer)->getBuffer().str());
   }
-  echelon::ImportOptions options;
-  options.micro = 4;
-  options.inputShapes = {
-      {"input_ids", {4, 12}}, {"labels", {4, 12}}, {"attention_mask", {4, 12}}};
   Mutator mutator(seed);
-  size_t imported = 0, refused = 0, silent = 0;
-  double slowest = 0;
+  Tally tally;
   for (uint64_t i = 0; i < count; ++i) {
-    std::string file =
-        where + (folder.empty() ? "/mutant.onnx"
-                                : "/mutant" + std::to_string(i) + ".onnx");
+    std::string file = (folder + "/mutant" + (isKept ? Twine(i) : Twine("")) +
+                        ".onnx").str();
     if (!writeFile(file, mutator.mutate(originals[i % originals.size()])))
       return 1;
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    echelon::ImportReport report;
-    auto start = std::chrono::steady_clock::now();
-    auto module = echelon::importModel(file, options, context, report);
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    slowest = std::max(slowest, seconds.count());
-    if (module) {
-      ++imported;
-      continue;
-    }
-    std::string message = toString(module.takeError());
-    ++refused;
-    bool isInternal = StringRef(message).starts_with("imported op does not");
-    if (message.size() < 10 || isInternal) {
-      ++silent;
-      outs() << "mutation " << i << ": " << message << "\n";
-    }
+    importOne(file, i, tally);
   }
-  outs() << imported << " imported, " << refused << " refused, " << silent
-         << " without a proper message, slowest "
-         << int64_t(slowest * 1000) << " ms\n";
-  if (folder.empty())
-    sys::fs::remove_directories(where);
-  return silent ? 1 : 0;
+  outs() << tally.imported << " imported, " << tally.refused << " refused, "
+         << tally.improper << " without a proper message, slowest "
+         << int64_t(tally.slowest * 1000) << " ms\n";
+  if (!isKept)
+    sys::fs::remove_directories(folder);
+  return tally.improper ? 1 : 0;
 }

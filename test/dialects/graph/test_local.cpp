@@ -58,7 +58,9 @@ LogicalResult printLocal(Operation *op, DictionaryAttr wanted) {
     return success();
   }
   local->removeAttr(kAttribute);
-  llvm::outs() << "local: " << *local << "\n";
+  llvm::outs() << "local: ";
+  local->print(llvm::outs(), OpPrintingFlags().assumeVerified()); // variables are not in the scratch module
+  llvm::outs() << "\n";
   return verify(local, /*verifyRecursively=*/false);
 }
 

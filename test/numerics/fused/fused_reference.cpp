@@ -205,8 +205,8 @@ Bounded Evaluator::reduce(Value input, ReduceKind kind, ArrayRef<int64_t> dims) 
   } while (advance(index, shape));
   if (kind != ReduceKind::Max)
     for (size_t at = 0; at < count; ++at) {
-      // Depth of the generated sums: 16 or more partial sums in a row, or blocks of 64 rows.
-      double depth = std::min(terms[at], 8 + terms[at] / 16);
+      // Depth of the generated sums: partial sums in vectors, blocks of rows or of elements.
+      double depth = std::min({terms[at], 8 + terms[at] / 16, 140.0});
       out.errors[at] += depth * kUnit * sizes[at];
       if (kind == ReduceKind::Mean) {
         out.values[at] /= terms[at];

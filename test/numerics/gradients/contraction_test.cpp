@@ -54,7 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"m k, k -> m", {3, 4}, {4}, {3}},
         Case{"k, k n -> n", {4}, {4, 3}, {3}},
         Case{"m n, m -> m n", {3, 2}, {3}, {3, 2}},
-        Case{"m k, k n -> m n", {1, 4}, {4, 1}, {1, 1}}));
+        Case{"m k, k n -> m n", {1, 4}, {4, 1}, {1, 1}},
+        // A scalar result: the inner product.
+        Case{"i, i ->", {5}, {5}, {}},
+        Case{"i j, j i ->", {2, 3}, {3, 2}, {}}));
 
 /// Both operands are one value: its two terms add up.
 TEST(Einsum, OneOperandTwice) {

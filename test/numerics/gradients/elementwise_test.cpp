@@ -136,8 +136,8 @@ TEST(Binary, MaxAndMinTies) {
 std::string powText(const std::string &exponent, int64_t size) {
   std::string type = tensorType({size});
   return "func.func @f(%a: " + type + ") -> " + type +
-         " {\n  %e = graph.constant dense<" + exponent + "> : " + type +
-         "\n  %0 = graph.binary pow %a, %e : " + type +
+         " {\n  %e = graph.constant dense<" + exponent + "> : " + type + " : " +
+         type + "\n  %0 = graph.binary pow %a, %e : " + type +
          "\n  return %0 : " + type + "\n}";
 }
 
@@ -212,8 +212,8 @@ TEST(Select, Differences) {
 TEST(Select, TheSideNotChosenDoesNotLeak) {
   constexpr char text[] = R"(
 func.func @f(%x: tensor<3xf64>) -> tensor<3xf64> {
-  %zero = graph.constant dense<0.0> : tensor<3xf64>
-  %one = graph.constant dense<1.0> : tensor<3xf64>
+  %zero = graph.constant dense<0.0> : tensor<3xf64> : tensor<3xf64>
+  %one = graph.constant dense<1.0> : tensor<3xf64> : tensor<3xf64>
   %c = graph.compare gt %x, %zero : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xi1>
   %safe = graph.select %c, %x, %one : (tensor<3xi1>, tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
   %l = graph.unary log %safe : tensor<3xf64>

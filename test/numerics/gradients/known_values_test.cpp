@@ -78,7 +78,7 @@ func.func @f(%x: tensor<1x3xf64>, %s: tensor<3xf64>) -> tensor<1x3xf64> {
   const double input[] = {0.2566, -0.6415, 0.5132};
   for (int i = 0; i < 3; ++i)
     EXPECT_NEAR(gradients[0].values[i], input[i], 6e-5);
-  expectValues(gradients[1], {0.577350, 0, 1.154701});
+  expectValues(gradients[1], {0.577350, 0, 1.154700});
 }
 
 /// [2,1,3] + [4,1]: the gradient of each operand is summed over the dims along

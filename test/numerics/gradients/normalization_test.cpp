@@ -27,7 +27,7 @@ TEST(Softmax, Differences) {
 TEST(Softmax, MaskedElements) {
   constexpr char text[] = R"(
 func.func @f(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
-  %m = graph.constant dense<[[0.0, 0xFFF0000000000000, 0.0], [0.0, 0.0, 0xFFF0000000000000]]> : tensor<2x3xf64>
+  %m = graph.constant dense<[[0.0, 0xFFF0000000000000, 0.0], [0.0, 0.0, 0xFFF0000000000000]]> : tensor<2x3xf64> : tensor<2x3xf64>
   %s = graph.binary add %x, %m : tensor<2x3xf64>
   %0 = graph.softmax %s : (tensor<2x3xf64>) -> tensor<2x3xf64>
   return %0 : tensor<2x3xf64>

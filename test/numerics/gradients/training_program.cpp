@@ -2,6 +2,7 @@
 //
 // Passes over a training module, and its runs.
 #include "test/numerics/gradients/training_program.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include <gtest/gtest.h>
@@ -14,6 +15,11 @@ bool TrainingProgram::transform(const std::string &pipeline) {
   if (!program.module)
     return false;
   training::registerTrainingPasses();
+  ScopedDiagnosticHandler handler(&program.context,
+                                  [&](Diagnostic &diagnostic) {
+                                    messages += diagnostic.str() + "\n";
+                                    return success();
+                                  });
   PassManager passes(&program.context);
   if (failed(parsePassPipeline(pipeline, passes)) ||
       failed(passes.run(*program.module)))

@@ -17,6 +17,8 @@ public:
   /// Runs a pipeline ("attach-loss{...},differentiate"); makes every variable
   /// that is new, with zeros.
   [[nodiscard]] bool transform(const std::string &pipeline);
+  /// What a failed transform said.
+  const std::string &errors() const { return messages; }
   /// Needs @forward returning (sum, count); makes @microbatch and @evaluate.
   [[nodiscard]] bool differentiate() { return transform("differentiate"); }
 
@@ -41,6 +43,7 @@ public:
 private:
   Program program;
   Interpreter interpreter;
+  std::string messages;
 };
 
 } // namespace echelon::test

@@ -52,3 +52,11 @@ func.func @sizes_differ(%a: tensor<2x3xf32>, %b: tensor<5x4xf32>) {
   %0 = graph.einsum "m k, k n -> m n" %a, %b : (tensor<2x3xf32>, tensor<5x4xf32>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @types_differ(%a: tensor<2x3xf32>, %b: tensor<3x4xf64>) {
+  // expected-error @+1 {{failed to verify that all of {lhs, rhs} have same element type}}
+  %0 = graph.einsum "m k, k n -> m n" %a, %b : (tensor<2x3xf32>, tensor<3x4xf64>) -> tensor<2x4xf32>
+  return
+}
