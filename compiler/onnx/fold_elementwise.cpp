@@ -48,10 +48,6 @@ static Pairing pair(FoldCall &call, const HostTensor &a, const HostTensor &b) {
 
 using RealFunction = double (*)(double, double);
 
-static double modReal(double a, double b) {
-  double rest = std::fmod(a, b); // fmod=0 on floats is not allowed by ONNX
-  return rest;
-}
 static double maxReal(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
@@ -66,7 +62,7 @@ static RealFunction realFunction(StringRef op) {
       .Case("Mul", [](double a, double b) { return a * b; })
       .Case("Div", [](double a, double b) { return a / b; })
       .Case("Pow", [](double a, double b) { return std::pow(a, b); })
-      .Case("Mod", modReal)
+      .Case("Mod", [](double a, double b) { return std::fmod(a, b); })
       .Case("Max", maxReal)
       .Case("Min", minReal)
       .Default(nullptr);
@@ -116,6 +112,8 @@ static HostTensor combine(FoldCall &call, const HostTensor &a,
   StringRef op = call.node.op;
   if (isFloat(a.type) || isFloat(b.type)) {
     RealFunction function = realFunction(op);
+    if (op == "Mod" && !call.intAttr("fmod", 0))
+      function = [](double a, double b) { return a - std::floor(a / b) * b; };
     std::vector<double> left = a.reals(), right = b.reals(), values(count);
     for (size_t i = 0; i < count; ++i)
       values[i] = function(left[pairing.left[i]], right[pairing.right[i]]);
@@ -217,11 +215,16 @@ void foldUnary(FoldCall &call) {
   const HostTensor &input = call.constant(0);
   StringRef op = call.node.op;
   if (op == "Not" || op == "IsNaN" || op == "IsInf") {
+    bool negative = call.intAttr("detect_negative", 1);
+    bool positive = call.intAttr("detect_positive", 1);
+    requireFoldable(input.size());
     std::vector<int64_t> values(input.size());
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = op == "Not"     ? !input.integer(i)
-                  : op == "IsNaN" ? std::isnan(input.real(i))
-                                  : std::isinf(input.real(i));
+    for (size_t i = 0; i < values.size(); ++i) {
+      double x = input.real(i);
+      values[i] = op == "Not"     ? x == 0
+                  : op == "IsNaN" ? std::isnan(x)
+                                  : std::isinf(x) && (x > 0 ? positive : negative);
+    }
     call.set(0, HostTensor::fromIntegers(DataType::Bool, input.shape, values));
     return;
   }

@@ -57,6 +57,8 @@ void foldReduce(FoldCall &call) {
     // Exact in 64 bits, which double is not.
     std::vector<int64_t> sums(
         elementsOf(narrow), op == "ReduceProd"  ? 1
+                            : input.type == DataType::Bool
+                                ? int64_t(op == "ReduceMin")
                             : op == "ReduceMax" ? INT64_MIN
                             : op == "ReduceMin" ? INT64_MAX
                                                 : 0);

@@ -155,7 +155,7 @@ void GraphImporter::checkOutput(const GraphOutput &output, Value value) {
 Value GraphImporter::importOutput(const GraphOutput &output) {
   auto known = values.find(output.value);
   if (known == values.end() && dynamic[output.value])
-    fail("output '" + output.name + "' is not a tensor");
+    fail(missingResult(output.value, "the graph's output"));
   Value value = known != values.end()
                     ? known->second
                     : materialize(hostValue(output.value, Node()), {}, builder,

@@ -80,6 +80,8 @@ private:
   void addInputs(mlir::Block &block);
   mlir::Value importOutput(const GraphOutput &output);
   void checkOutput(const GraphOutput &output, mlir::Value value);
+  /// A message: `reader` uses a result that its producer did not make.
+  std::string missingResult(int value, const std::string &reader) const;
   bool lacksData(int value);
   void evaluate(int value, const Node &user);
   void foldNode(int index, const Node &user);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ONNX's Attention (opset 23 to 25, as corrected in onnx 1.20: causal masks
-// align at the bottom right, rows that see nothing give 0).
+// ONNX's Attention (opset 23 to 25, in the text of onnx 1.23: without a cache,
+// query i sees key j <= i; rows that see nothing give 0). The graph dialect
+// aligns at the last key, so a causal mask over unequal lengths is written out.
 #include "compiler/onnx/op_call.h"
 #include <cmath>
 
@@ -67,6 +68,36 @@ static void refuseVariants(ImportCall &call) {
     call.fail("with softcap is not supported yet");
 }
 
+namespace {
+/// What a query may see by the attributes alone.
+struct Sight {
+  bool causal;
+  int64_t left, right; ///< window sizes of opset 25, -1: unbounded
+
+  bool isFree() const { return !causal && left < 0 && right < 0; }
+  bool sees(int64_t i, int64_t j) const {
+    return (!causal || j <= i) && (left < 0 || j >= i - left) &&
+           (right < 0 || j <= i + right);
+  }
+};
+} // namespace
+
+/// The sight as an additive mask of shape [queries, keys], added to `mask`.
+static Value addSight(ImportCall &call, const Sight &sight, Value mask,
+                      const Shape &scores) {
+  int64_t queries = scores[2], keys = scores[3];
+  requireFoldable(elementsOf({queries, keys}));
+  std::vector<double> values(queries * keys);
+  for (int64_t i = 0; i < queries; ++i)
+    for (int64_t j = 0; j < keys; ++j)
+      values[i * keys + j] = sight.sees(i, j) ? 0 : -INFINITY;
+  Value added = call.materialize(
+      HostTensor::fromReals(call.type(0), {queries, keys}, values));
+  Shape shape = mask ? graph::shapeOf(mask) : Shape{1, 1, queries, keys};
+  added = call.g.broadcastTo(added, shape);
+  return mask ? call.g.add(mask, added) : added;
+}
+
 static void importAttention(ImportCall &call) {
   refuseVariants(call);
   call.requireFloats({0, 1, 2});
@@ -85,6 +116,12 @@ static void importAttention(ImportCall &call) {
               " ([batch, sequence, heads, dim]), which do not fit");
   Shape scores{qShape[0], qShape[2], qShape[1], kShape[1]};
   Value mask = call.has(3) ? additiveMask(call, scores) : Value();
+  Sight sight{call.intAttr("is_causal", 0) != 0,
+              call.intAttr("left_window_size", -1),
+              call.intAttr("right_window_size", -1)};
+  bool isNative = sight.causal && qShape[1] == kShape[1];
+  if (!isNative && !sight.isFree())
+    mask = addSight(call, sight, mask, scores);
   double scale = call.floatAttr("scale", 0);
   if (scale == 0)
     scale = 1 / std::sqrt(double(qShape[3]));
@@ -96,8 +133,10 @@ static void importAttention(ImportCall &call) {
       g.loc, mlir::TypeRange{type(resultShape),
                              type({qShape[0], qShape[2], qShape[1]})},
       q, k, v, mask, g.builder.getF64FloatAttr(scale),
-      g.builder.getBoolAttr(call.intAttr("is_causal", 0)),
-      g.builder.getI64IntegerAttr(0));
+      g.builder.getBoolAttr(isNative),
+      // The dialect counts the key itself.
+      g.builder.getI64IntegerAttr(isNative && sight.left >= 0 ? sight.left + 1
+                                                              : 0));
   Value result = op.getResult();
   if (call.shape(0).size() == 4)
     result = g.transpose(result, {0, 2, 1, 3});

@@ -83,8 +83,6 @@ static void importNorm(ImportCall &call) {
   int64_t width = elementsOf(sizes.drop_front(axis));
   Shape flat(sizes.take_front(axis));
   flat.push_back(width);
-  if (call.wants(1) || call.wants(2))
-    call.fail("with results for mean or deviation is not supported");
   auto &g = call.g;
   auto perChannel = [&](unsigned index) {
     if (elementsOf(call.shape(index)) == width)

@@ -141,6 +141,15 @@ Value GraphImporter::spread(const Written &constant, ArrayRef<int64_t> shape,
   return graph::GraphBuilder(at, loc).broadcast(constant.value, shape, dims);
 }
 
+std::string GraphImporter::missingResult(int value,
+                                         const std::string &reader) const {
+  const Node &producer = model.nodes[model.values[value].producer];
+  return reader + " reads '" + model.values[value].name + "', result " +
+         std::to_string(model.values[value].output) + " of " + producer.op +
+         " at " + model.describe(producer) +
+         ", which is not supported or no tensor";
+}
+
 TensorInfo GraphImporter::infoOf(int value) {
   auto known = values.find(value);
   if (known != values.end()) {
@@ -152,8 +161,7 @@ TensorInfo GraphImporter::infoOf(int value) {
     return {computeType(model.tensors[tensor].values.type),
             model.tensors[tensor].values.shape};
   if (dynamic[value])
-    fail("value '" + model.values[value].name + "' is used as a tensor, but its "
-         "producer made none");
+    fail(missingResult(value, "a node"));
   if (!folded.count(value) && lacksData(value)) {
     // Parameters that are only declared cannot be evaluated, but imported.
     int producer = model.values[value].producer;
@@ -349,8 +357,7 @@ Value GraphImporter::operand(const Node &node, unsigned index,
   if (auto known = values.find(value); known != values.end())
     return known->second;
   if (dynamic[value])
-    fail(model.describe(node) + ": input '" + model.values[value].name +
-         "' is not a tensor");
+    fail(missingResult(value, model.describe(node)));
   int self = int(&node - model.nodes.data());
   std::vector<RootUse> roots = parameters.traceRoots(value, self, index);
   bool isDirect = model.values[value].tensor >= 0;

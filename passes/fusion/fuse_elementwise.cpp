@@ -37,15 +37,16 @@ public:
     Block body;
     inner.setInsertionPointToEnd(&body);
     block = &body;
-    for (Operation *op : neededOps(results))
+    SmallVector<Operation *> needed = neededOps(results);
+    for (Operation *op : needed)
       emit(op, group.placement.find(op)->second);
     SmallVector<Value> yielded;
     for (Value value : results)
       yielded.push_back(emitted[{value.getAsOpaquePointer(), group.placementOf(value)}]);
     inner.create<YieldOp>(places.front(), yielded);
+    auto [domain, rows] = domainOf(needed);
     auto fused = outer.create<FusedOp>(outer.getFusedLoc(places), ValueRange(results).getTypes(), inputs,
-                                       outer.getDenseI64ArrayAttr(group.domain),
-                                       outer.getI64IntegerAttr(group.outer()));
+                                       outer.getDenseI64ArrayAttr(domain), outer.getI64IntegerAttr(rows));
     fused.getBody().push_back(new Block);
     Block &target = fused.getBody().front();
     for (BlockArgument argument : body.getArguments())
@@ -57,6 +58,17 @@ public:
   }
 
 private:
+  /// The domain and its row dims: the group's own, or only its rows where all points have gone to groups that compute
+  /// them again.
+  std::pair<Dims, int64_t> domainOf(ArrayRef<Operation *> needed) {
+    size_t rank = 0;
+    for (Operation *op : needed)
+      rank = std::max(rank, group.placement.find(op)->second.size());
+    if (rank == group.domain.size())
+      return {group.domain, group.outer()};
+    return {Dims(ArrayRef(group.domain).take_front(rank)), std::max<int64_t>(0, int64_t(rank) - 1)};
+  }
+
   /// Ops of the group that its results depend on, in order.
   SmallVector<Operation *> neededOps(ArrayRef<Value> results) {
     DenseSet<Operation *> needed;

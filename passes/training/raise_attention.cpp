@@ -301,10 +301,10 @@ bool Raiser::raise(SoftmaxOp softmax) {
     if (indexOf(score.result, name) < 0)
       d = name;
   for (StringRef name : {b, h, q, d})
-    if (name.empty() || indexOf(queryNames, name) < 0)
+    if (name.empty() || indexOf(queryNames, name) < 0 || queryNames.size() != 4)
       return fail(softmax, "the query has not the dims batch, heads, queries, head dim");
   for (StringRef name : {b, h, k, d})
-    if (indexOf(keyNames, name) < 0)
+    if (indexOf(keyNames, name) < 0 || keyNames.size() != 4)
       return fail(softmax, "the key has not the dims batch, heads, keys, head dim");
 
   // The probabilities [b h q k] times the value: names of the second contraction.
@@ -316,10 +316,10 @@ bool Raiser::raise(SoftmaxOp softmax) {
     if (indexOf(probNames, name) < 0)
       v = name;
   for (StringRef name : {ob, oh, ok, v})
-    if (name.empty() || indexOf(valueNames, name) < 0)
+    if (name.empty() || indexOf(valueNames, name) < 0 || valueNames.size() != 4)
       return fail(output, "the value has not the dims batch, heads, keys, head dim");
   for (StringRef name : {ob, oh, oq, v})
-    if (indexOf(out.result, name) < 0)
+    if (indexOf(out.result, name) < 0 || out.result.size() != 4)
       return fail(output, "the result has not the dims batch, heads, queries, head dim");
 
   Value q4 = arrange(query, queryNames, {b, q, h, d});

@@ -290,7 +290,7 @@ struct RaiseActivation : OpRewritePattern<BinaryOp> {
   }
 
   LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
-    if (op.getKind() != BinaryKind::Mul)
+    if (op.getKind() != BinaryKind::Mul && op.getKind() != BinaryKind::Div)
       return failure();
     Product product = productOf(op.getResult());
     if (product.factors.size() != 2)

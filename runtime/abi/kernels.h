@@ -35,6 +35,8 @@ typedef struct ech_strides3 {
  * Causal: key j is seen by query i iff j <= i + keys - queries (bottom right). window > 0: and
  * j > i + keys - queries - window. `mask` (additive f32, NULL if absent) is read at
  * b*mask_batch + h*mask_head + i*mask_query + j*mask_key.
+ * The window is a lower bound on j, with or without `causal`.
+ * Arguments: q, k, v, mask -> o, lse; gradient: q, k, v, mask, o, lse, dout -> dq, dk, dv.
  * Gradients: dq, dk, dv are overwritten; dk and dv sum over the g query heads of a group. `out_grad`
  * strides are those of `dout`. No (queries x keys) matrix is ever stored. */
 typedef struct ech_attention {
@@ -49,7 +51,8 @@ typedef struct ech_attention {
 
 /* out[i,:] = table[ids[i],:]; negative ids count from the end. Rows of `out` are out_row apart, rows of
  * the table dense. Gradient: dtable[ids[i],:] += dout[i,:] in the order of i (deterministic); it first
- * zeroes dtable unless `accumulate`. */
+ * zeroes dtable unless `accumulate`. Arguments: table, ids -> out; gradient: ids, dout -> dtable, where out_row is the
+ * distance of dout's rows. An id outside [-rows, rows) ends the process: the runtime checks inputs before. */
 typedef struct ech_embedding {
   int64_t count, rows, width;
   int64_t out_row;
@@ -60,7 +63,8 @@ typedef struct ech_embedding {
  *   loss_r = lse_r - (1-s) * logits[r,y] - s/classes * sum_c logits[r,c],   s = label smoothing.
  * loss_sum = sum of loss_r, count = number of rows not ignored (both f32 scalars, accumulated in f64 inside
  * and written, not added); lse [rows]. Gradient: dlogits[r,c] = dloss * (softmax_rc - (1-s) [c==y] - s/classes),
- * 0 for ignored rows; dlogits may be the logits' own memory. dloss: f32 scalar. */
+ * 0 for ignored rows; dlogits may be the logits' own memory. dloss: f32 scalar. Arguments: logits, labels -> loss_sum,
+ * count, lse; gradient: logits, labels, lse, dloss -> dlogits. */
 typedef struct ech_cross_entropy {
   int64_t rows, classes;
   int64_t logits_row, dlogits_row;

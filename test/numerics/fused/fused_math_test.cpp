@@ -37,7 +37,7 @@ class Accuracy : public testing::TestWithParam<Case> {};
 
 TEST_P(Accuracy, WithinUlps) {
   const Case &c = GetParam();
-  constexpr size_t kCount = 1 << 20;
+  constexpr size_t kCount = 1 << 18;
   FusedProgram program(unaryText(c.kind, kCount));
   std::vector<double> x;
   std::mt19937_64 random(7);

@@ -254,6 +254,19 @@ void FusedProgram::call(Call &call) {
                                           p[21], p[22], p[23]);
 }
 
+static std::vector<double> repeat(BroadcastOp op, const std::vector<double> &in) {
+  ArrayRef<int64_t> shape = typeOf(op.getResult()).getShape();
+  SmallVector<int64_t> from = denseStrides(typeOf(op.getInput()).getShape()), strides(shape.size(), 0);
+  for (auto [dim, stride] : llvm::zip_equal(op.getDims(), from))
+    strides[dim] = stride;
+  SmallVector<int64_t> index(shape.size(), 0);
+  std::vector<double> out;
+  do
+    out.push_back(in[flatten(index, strides)]);
+  while (advance(index, shape));
+  return out;
+}
+
 void FusedProgram::runOp(Operation *op) {
   for (Call &candidate : kernels)
     if (candidate.op == op) {
@@ -274,6 +287,8 @@ void FusedProgram::runOp(Operation *op) {
       out.push_back(in[slice.getOffsets()[0] + i]);
   else if (isa<ReshapeOp>(op))
     out = in;
+  else if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    out = repeat(broadcast, in);
   else if (matchSplat(result, splat))
     out.assign(typeOf(result).getNumElements(), splat);
   else

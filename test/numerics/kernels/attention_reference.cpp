@@ -13,7 +13,7 @@
 //          el = es + e + u |s - lse| + 8 u, with e of lse
 //   dv, dk over the group's queries: errors of terms + (n + 2) u sum |terms|
 //   dq     the same over the keys
-#include "attention_reference.h"
+#include "test/numerics/kernels/attention_reference.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #ifndef ECHELON_TEST_NUMERICS_KERNELS_ATTENTION_REFERENCE_H
 #define ECHELON_TEST_NUMERICS_KERNELS_ATTENTION_REFERENCE_H
 
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 namespace echelon::test {
 

@@ -2,7 +2,7 @@
 //
 // ech_attention_f32 and ech_attention_grad_f32 against the double reference,
 // and the reference's gradients against finite differences.
-#include "attention_reference.h"
+#include "test/numerics/kernels/attention_reference.h"
 
 #include <gtest/gtest.h>
 

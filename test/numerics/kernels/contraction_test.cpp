@@ -3,7 +3,7 @@
 // ech_contraction_f32 against a double product, over random shapes and strides:
 // permuted and padded layouts, broadcast operands, batches, bias, accumulation,
 // tails of every block size.
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 #include <gtest/gtest.h>
 

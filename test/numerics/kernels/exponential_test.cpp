@@ -3,7 +3,7 @@
 // The kernels' vectorised exponential against libm in double, at every
 // instruction-set level, through the softmax gradient: with scale 1, shift 0
 // and lse 0 it returns e^x itself.
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 #include <gtest/gtest.h>
 

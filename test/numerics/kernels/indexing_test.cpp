@@ -3,7 +3,7 @@
 // ech_embedding_f32 and ech_embedding_grad_f32: negative and repeated ids,
 // padded rows, and the order of additions, which is that of the ids for any
 // number of workers.
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // ech_cross_entropy_f32 and its gradient against a double reference: ignored
 // rows, smoothing, large logits and offsets, tails, strided rows, gradient in
 // the logits' own memory.
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 #include <gtest/gtest.h>
 

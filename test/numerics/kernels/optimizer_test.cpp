@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The schedule and Adam's bias corrections against hand-computed values.
-#include "launch.h"
+#include "test/numerics/kernels/launch.h"
 
 #include <gtest/gtest.h>
 

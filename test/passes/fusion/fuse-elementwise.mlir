@@ -24,14 +24,14 @@ func.func @residual_norm(%x: tensor<4x8x16xf32>, %h: tensor<4x8x16xf32>, %scale:
 
 // A sum over rows leaves the group that makes its terms; a second reader of the same tensor joins.
 // CHECK-LABEL: @column_sums
-// CHECK: graph.fused(%arg0, %arg1) over [4, 8, 16] rows 2 {{.*}} -> (tensor<4x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK: graph.fused(%arg0, %arg1) over [16, 8, 16] rows 2 {{.*}} -> (tensor<16x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
 // CHECK-NOT: graph.fused
-func.func @column_sums(%x: tensor<4x8x16xf32>, %dy: tensor<4x8x16xf32>)
-    -> (tensor<4x8x16xf32>, tensor<16xf32>, tensor<16xf32>) {
-  %p = graph.binary mul %x, %dy : tensor<4x8x16xf32>
-  %s = graph.reduce sum %p over [0, 1] : (tensor<4x8x16xf32>) -> tensor<16xf32>
-  %t = graph.reduce sum %dy over [0, 1] : (tensor<4x8x16xf32>) -> tensor<16xf32>
-  return %p, %s, %t : tensor<4x8x16xf32>, tensor<16xf32>, tensor<16xf32>
+func.func @column_sums(%x: tensor<16x8x16xf32>, %dy: tensor<16x8x16xf32>)
+    -> (tensor<16x8x16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %p = graph.binary mul %x, %dy : tensor<16x8x16xf32>
+  %s = graph.reduce sum %p over [0, 1] : (tensor<16x8x16xf32>) -> tensor<16xf32>
+  %t = graph.reduce sum %dy over [0, 1] : (tensor<16x8x16xf32>) -> tensor<16xf32>
+  return %p, %s, %t : tensor<16x8x16xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
 // What reads a sum over rows is another group.
@@ -48,7 +48,7 @@ func.func @after_sum(%x: tensor<8x16xf32>) -> tensor<16xf32> {
 // CHECK-LABEL: @recompute
 // CHECK: graph.fused(%{{.*}}, %arg2) over [64, 64] rows 1 : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
 // CHECK: graph.einsum
-// CHECK: graph.fused(%{{.*}}, %arg2, %{{.*}}) over [64, 64] rows 1
+// CHECK: graph.fused(%{{.*}}, %{{.*}}, %arg2) over [64, 64] rows 1
 // CHECK: graph.binary add
 // CHECK: graph.yield
 func.func @recompute(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<64x64xf32> {

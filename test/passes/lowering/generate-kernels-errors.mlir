@@ -2,7 +2,7 @@
 // RUN: echelon-opt %s --generate-kernels --split-input-file --verify-diagnostics
 
 // expected-error @below {{holds a mean; fuse-elementwise makes it a sum and a factor}}
-exec.kernel @mean operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate array<i1: false> {
+exec.kernel @mean operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate [false] {
 ^bb0(%x: tensor<4x8xf32>):
   %y = graph.fused(%x) over [4, 8] rows 1 : (tensor<4x8xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4x8xf32>):
@@ -15,7 +15,7 @@ exec.kernel @mean operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate
 // -----
 
 // expected-error @below {{needs 2 strides (array<i64>) for a tensor of type 'tensor<4x8xf32>', has array<i64: 1>}}
-exec.kernel @strides operands [array<i64: 1>] results [array<i64: 8, 1>] accumulate array<i1: false> {
+exec.kernel @strides operands [array<i64: 1>] results [array<i64: 8, 1>] accumulate [false] {
 ^bb0(%x: tensor<4x8xf32>):
   %y = graph.fused(%x) over [4, 8] rows 1 : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
@@ -27,7 +27,7 @@ exec.kernel @strides operands [array<i64: 1>] results [array<i64: 8, 1>] accumul
 // -----
 
 // expected-error @below {{no kernel can be generated for}}
-exec.kernel @wide operands [array<i64: 1>] results [array<i64: 1>] accumulate array<i1: false> {
+exec.kernel @wide operands [array<i64: 1>] results [array<i64: 1>] accumulate [false] {
 ^bb0(%x: tensor<4xf64>):
   %y = graph.fused(%x) over [4] rows 0 : (tensor<4xf64>) -> tensor<4xf64> {
   ^bb0(%a: tensor<4xf64>):
@@ -40,7 +40,7 @@ exec.kernel @wide operands [array<i64: 1>] results [array<i64: 1>] accumulate ar
 // -----
 
 // expected-error @below {{uses a reduction over rows inside the group}}
-exec.kernel @inside operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate array<i1: false> {
+exec.kernel @inside operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate [false] {
 ^bb0(%x: tensor<4x8xf32>):
   %y = graph.fused(%x) over [4, 8] rows 1 : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
@@ -54,7 +54,7 @@ exec.kernel @inside operands [array<i64: 8, 1>] results [array<i64: 1>] accumula
 // -----
 
 // expected-error @below {{cannot accumulate a maximum}}
-exec.kernel @maximum operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate array<i1: true> {
+exec.kernel @maximum operands [array<i64: 8, 1>] results [array<i64: 1>] accumulate [true] {
 ^bb0(%x: tensor<4x8xf32>):
   %y = graph.fused(%x) over [4, 8] rows 1 : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
@@ -67,7 +67,7 @@ exec.kernel @maximum operands [array<i64: 8, 1>] results [array<i64: 1>] accumul
 // -----
 
 // expected-error @below {{reduces over dims that are neither the row, nor row dims, nor all}}
-exec.kernel @part operands [array<i64: 8, 2, 1>] results [array<i64: 2, 1>] accumulate array<i1: false> {
+exec.kernel @part operands [array<i64: 8, 2, 1>] results [array<i64: 2, 1>] accumulate [false] {
 ^bb0(%x: tensor<3x4x2xf32>):
   %y = graph.fused(%x) over [3, 4, 2] rows 1 : (tensor<3x4x2xf32>) -> tensor<3x2xf32> {
   ^bb0(%a: tensor<3x4x2xf32>):
@@ -81,7 +81,7 @@ exec.kernel @part operands [array<i64: 8, 2, 1>] results [array<i64: 2, 1>] accu
 
 // expected-error @below {{that lies nowhere in the group's domain}}
 exec.kernel @nowhere operands [array<i64: 8, 1>, array<i64: 1>] results [array<i64: 8, 1>, array<i64: 1>]
-    accumulate array<i1: false, false> {
+    accumulate [false, false] {
 ^bb0(%x: tensor<4x8xf32>, %z: tensor<7xf32>):
   %y:2 = graph.fused(%x, %z) over [4, 8] rows 1 : (tensor<4x8xf32>, tensor<7xf32>) -> (tensor<4x8xf32>, tensor<7xf32>) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<7xf32>):
@@ -94,7 +94,7 @@ exec.kernel @nowhere operands [array<i64: 8, 1>, array<i64: 1>] results [array<i
 // -----
 
 // expected-error @below {{must hold one graph.fused of its arguments and yield its results}}
-exec.kernel @empty operands [array<i64: 1>] results [array<i64: 1>] accumulate array<i1: false> {
+exec.kernel @empty operands [array<i64: 1>] results [array<i64: 1>] accumulate [false] {
 ^bb0(%x: tensor<4xf32>):
   exec.yield %x : tensor<4xf32>
 }

@@ -5,15 +5,15 @@
 // CHECK: llvm.func internal @exp.rows(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK-SAME: ["prefer-vector-width", "512"]
 // CHECK: llvm.cond_br {{.*}}loop_annotation
-// CHECK: llvm.load {{.*}} access_groups
+// CHECK: llvm.load {{.*}}access_groups
 // CHECK-NOT: llvm.call
-// CHECK: llvm.store {{.*}} access_groups
+// CHECK: llvm.store {{.*}}access_groups
 // CHECK: llvm.func internal @exp.task(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i32)
 // CHECK: llvm.func @exp(%[[LAUNCH:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
 // CHECK: llvm.call @exp.rows
 // CHECK: llvm.mlir.addressof @exp.task
 // CHECK-NOT: exec.kernel
-exec.kernel @exp operands [array<i64: 1024, 1>] results [array<i64: 1024, 1>] accumulate array<i1: false> {
+exec.kernel @exp operands [array<i64: 1024, 1>] results [array<i64: 1024, 1>] accumulate [false] {
 ^bb0(%x: tensor<64x1024xf32>):
   %y = graph.fused(%x) over [64, 1024] rows 1 : (tensor<64x1024xf32>) -> tensor<64x1024xf32> {
   ^bb0(%a: tensor<64x1024xf32>):
@@ -31,7 +31,7 @@ exec.kernel @exp operands [array<i64: 1024, 1>] results [array<i64: 1024, 1>] ac
 // CHECK-NEXT: llvm.mlir.constant(0 : i64)
 // CHECK-NEXT: llvm.mlir.constant(512 : i64)
 // CHECK-NEXT: llvm.call @sums.rows
-exec.kernel @sums operands [array<i64: 256, 1>] results [array<i64: 1>] accumulate array<i1: true> {
+exec.kernel @sums operands [array<i64: 256, 1>] results [array<i64: 1>] accumulate [true] {
 ^bb0(%x: tensor<512x256xf32>):
   %y = graph.fused(%x) over [512, 256] rows 1 : (tensor<512x256xf32>) -> tensor<256xf32> {
   ^bb0(%a: tensor<512x256xf32>):
@@ -43,7 +43,7 @@ exec.kernel @sums operands [array<i64: 256, 1>] results [array<i64: 1>] accumula
 
 // A copy between layouts: one group that yields its argument.
 // CHECK: llvm.func @copy(
-exec.kernel @copy operands [array<i64: 1, 16>] results [array<i64: 8, 1>] accumulate array<i1: false> {
+exec.kernel @copy operands [array<i64: 1, 16>] results [array<i64: 8, 1>] accumulate [false] {
 ^bb0(%x: tensor<16x8xf32>):
   %y = graph.fused(%x) over [16, 8] rows 1 : (tensor<16x8xf32>) -> tensor<16x8xf32> {
   ^bb0(%a: tensor<16x8xf32>):
