@@ -47,6 +47,7 @@ public:
 
 private:
   LogicalResult placeValues();
+  void propagatePlaces();
   bool spread(Operation &op);
   bool place(Value value, ArrayRef<int64_t> dims);
   LogicalResult classify();
@@ -121,6 +122,16 @@ bool Planner::spread(Operation &op) {
   return changed;
 }
 
+void Planner::propagatePlaces() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation &op : body.without_terminator())
+      changed |= spread(op);
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      changed |= spread(op);
+  }
+}
+
 LogicalResult Planner::placeValues() {
   Dims identity = llvm::to_vector<6>(llvm::seq<int64_t>(0, domain.size()));
   auto seed = [&](Value value) {
@@ -131,13 +142,16 @@ LogicalResult Planner::placeValues() {
   llvm::for_each(body.getArguments(), seed);
   for (Operation &op : body.without_terminator())
     seed(op.getResult(0));
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Operation &op : body.without_terminator())
-      changed |= spread(op);
-    for (Operation &op : llvm::reverse(body.without_terminator()))
-      changed |= spread(op);
-  }
+  propagatePlaces();
+  // What is connected to no full tensor has one value a row.
+  auto onRow = [&](Value value) {
+    if (ArrayRef<int64_t>(shapeOf(value)) == domain.take_front(group.getOuter()))
+      place(value, ArrayRef(identity).take_front(group.getOuter()));
+  };
+  llvm::for_each(body.getArguments(), onRow);
+  for (Operation &op : body.without_terminator())
+    onRow(op.getResult(0));
+  propagatePlaces();
   auto check = [&](Value value) -> LogicalResult {
     auto found = placement.find(value);
     if (found == placement.end())

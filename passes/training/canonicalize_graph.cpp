@@ -177,12 +177,48 @@ struct IotaEmbedding : OpRewritePattern<EmbeddingOp> {
   }
 };
 
+/// reshape(broadcast x) where the broadcast repeats nothing.
+struct ReshapeOfTrivialBroadcast : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getInput().getDefiningOp<BroadcastOp>();
+    if (!broadcast || broadcast.getInput().getType().getNumElements() != op.getType().getNumElements())
+      return failure();
+    rewriter.replaceOp(op, GraphBuilder(rewriter, op.getLoc()).reshape(broadcast.getInput(), shapeOf(op.getResult())));
+    return success();
+  }
+};
+
+/// A loss over flattened rows, as exporters write it, is the loss over the rows as they are.
+struct UnflattenLoss : OpRewritePattern<SoftmaxCrossEntropyOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SoftmaxCrossEntropyOp op, PatternRewriter &rewriter) const override {
+    auto logits = op.getLogits().getDefiningOp<ReshapeOp>();
+    auto labels = op.getLabels().getDefiningOp<ReshapeOp>();
+    if (!logits || !labels)
+      return failure();
+    Shape scores = shapeOf(logits.getInput()), rows = shapeOf(labels.getInput());
+    if (scores.empty() || scores.back() != shapeOf(op.getLogits()).back())
+      return failure();
+    Type lse = RankedTensorType::get(rows, elementOf(op.getLse()));
+    scores.pop_back();
+    if (scores != rows)
+      return failure();
+    auto whole = rewriter.create<SoftmaxCrossEntropyOp>(
+        op.getLoc(), TypeRange{op.getSum().getType(), op.getCount().getType(), lse}, logits.getInput(),
+        labels.getInput(), op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
+    Value flat = GraphBuilder(rewriter, op.getLoc()).reshape(whole.getLse(), shapeOf(op.getLse()));
+    rewriter.replaceOp(op, {whole.getSum(), whole.getCount(), flat});
+    return success();
+  }
+};
+
 struct CanonicalizeGraphPass : impl::CanonicalizeGraphPassBase<CanonicalizeGraphPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<AbsorbOperandTranspose, AbsorbResultTranspose, TransposeBelowReshape, TransposeOfBroadcast,
-                 DropNanGuard, IotaEmbedding>(context);
+                 DropNanGuard, IotaEmbedding, ReshapeOfTrivialBroadcast, UnflattenLoss>(context);
     populateRecomposePatterns(patterns);
     for (StringRef name : {"graph.reshape", "graph.transpose", "graph.broadcast"})
       RegisteredOperationName::lookup(name, context)->getCanonicalizationPatterns(patterns, context);

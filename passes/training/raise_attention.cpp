@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "passes/training/attention_mask.h"
 #include "passes/training/passes.h"
+#include "passes/training/refine_attention.h"
 
 using namespace mlir;
 using namespace llvm;
@@ -137,7 +138,6 @@ private:
   bool walkScores(Value value, ScoreChain &chain);
   bool takeMask(Value mask, MaskForm form, ScoreChain &chain);
   Value arrange(Value operand, ArrayRef<StringRef> names, ArrayRef<StringRef> wanted);
-  Value fewerHeads(Value keys, int64_t &heads);
   Value biasOperand(Value bias, int64_t batch, int64_t heads, int64_t queries, int64_t keys);
 
   OpBuilder &builder;
@@ -227,37 +227,6 @@ Value Raiser::arrange(Value operand, ArrayRef<StringRef> names, ArrayRef<StringR
   return GraphBuilder(builder, operand.getLoc()).transpose(operand, permutation);
 }
 
-/// keys [b, k, heads, d] that repeat each of fewer heads: the fewer heads [b, k, kv, d].
-Value Raiser::fewerHeads(Value keys, int64_t &heads) {
-  Shape shape = shapeOf(keys);
-  heads = shape[2];
-  // The repetition may be spelled before or after the move to [b, k, h, d].
-  SmallVector<int64_t> permutation = {0, 1, 2, 3};
-  Value value = keys;
-  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
-    permutation.assign(transpose.getPermutation().begin(), transpose.getPermutation().end());
-    value = transpose.getInput();
-  }
-  auto merge = value.getDefiningOp<ReshapeOp>();
-  auto repeat = merge ? merge.getInput().getDefiningOp<BroadcastOp>() : BroadcastOp();
-  if (!repeat || shapeOf(repeat.getResult()).size() != 5 || repeat.getDims().size() != 4)
-    return keys;
-  // The head dim of the merged tensor and the dim that the broadcast adds right after its kv heads.
-  int64_t headDim = permutation[2];
-  Shape wide = shapeOf(repeat.getResult()), merged = shapeOf(merge.getResult());
-  int64_t added = -1;
-  for (int64_t dim = 0; dim < 5; ++dim)
-    if (!llvm::is_contained(repeat.getDims(), dim))
-      added = dim;
-  if (added != headDim + 1 || wide[headDim] * wide[added] != merged[headDim])
-    return keys;
-  for (int64_t dim = 0; dim < 4; ++dim)
-    if (dim != headDim && merged[dim] != wide[dim < added ? dim : dim + 1])
-      return keys;
-  heads = wide[headDim];
-  return GraphBuilder(builder, keys.getLoc()).transpose(repeat.getInput(), permutation);
-}
-
 /// A bias as [1 or b, 1 or h, q, k]: repeated leading dims are dropped.
 Value Raiser::biasOperand(Value bias, int64_t batch, int64_t heads, int64_t queries, int64_t keys) {
   GraphBuilder g(builder, bias.getLoc());
@@ -326,7 +295,7 @@ bool Raiser::raise(SoftmaxOp softmax) {
   Value k4 = arrange(key, keyNames, {b, k, h, d});
   Value v4 = arrange(value, valueNames, {ob, ok, oh, v});
   int64_t keyHeads, valueHeads;
-  Value fewKeys = fewerHeads(k4, keyHeads), fewValues = fewerHeads(v4, valueHeads);
+  Value fewKeys = fewerHeads(builder, k4, keyHeads), fewValues = fewerHeads(builder, v4, valueHeads);
   if (keyHeads == valueHeads) {
     k4 = fewKeys;
     v4 = fewValues;
@@ -360,6 +329,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionPassBase<RaiseAttentionPass> {
       OpBuilder builder(&getContext());
       for (SoftmaxOp softmax : candidates)
         Raiser(builder, explain).raise(softmax);
+      for (AttentionOp attention : llvm::to_vector(function.getOps<AttentionOp>()))
+        refineAttention(attention, builder);
       RewritePatternSet none(&getContext()); // drops what the raised ops leave dead
       if (failed(applyPatternsAndFoldGreedily(function, std::move(none))))
         return signalPassFailure();
