@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -79,6 +80,11 @@ def batch_tensors(steps, rows, dtype="I64", seed=3):
     return tensors
 
 
+def heed_interrupts():
+    """A job in the background of a script inherits SIGINT ignored, and so would the program under test."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class RuntimeTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="echelon-")
@@ -111,7 +117,8 @@ class RuntimeTest(unittest.TestCase):
     def start(self, *arguments, binary="tiny", env={}, **more):
         return subprocess.Popen([self.install(binary), *map(str, arguments)], cwd=self.folder,
                                 env=self.environment(env), stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, **more)
+                                stderr=subprocess.PIPE, text=True,
+                                **{"preexec_fn": heed_interrupts, **more})
 
     def run_tiny(self, *arguments, code=0, **more):
         """Runs to the end, checks the exit code, returns (stdout, stderr)."""
