@@ -4,13 +4,14 @@
 #include "compiler/compile.h"
 
 #include "compiler/pipeline.h"
+#include "compiler/spec/output_file.h"
 #include "dialects/exec/exec_dialect.h"
 #include "dialects/graph/graph_dialect.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -72,41 +73,93 @@ private:
   std::chrono::steady_clock::time_point start;
 };
 
-Error writeModule(ModuleOp module, StringRef path) {
-  std::error_code code;
-  ToolOutputFile out(path, code, sys::fs::OF_None);
-  if (code)
-    return compileError("cannot write '" + path + "': " + code.message());
-  OpPrintingFlags flags;
-  flags.enableDebugInfo(true, /*prettyForm=*/false);
-  module.print(out.os(), flags);
-  out.os() << "\n";
-  out.keep();
-  return Error::success();
+std::string absoluteFolder(StringRef file) {
+  SmallString<128> path(file);
+  sys::fs::make_absolute(path);
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return sys::path::parent_path(path).str();
 }
 
-Error dump(ModuleOp module, const CompileOptions &options, Phase phase) {
+/// A dump names weight files as the model does; this attribute leads from the dump's folder to the model's.
+constexpr StringLiteral kModelFolder = "graph.model_folder";
+
+Error writeModule(ModuleOp module, StringRef modelFolder, StringRef path) {
+  Builder builder(module.getContext());
+  module->setAttr(kModelFolder, builder.getStringAttr(relativePath(absoluteFolder(path), modelFolder)));
+  auto clean = make_scope_exit([&] { module->removeAttr(kModelFolder); });
+  return writeWholeFile(path, [&](raw_ostream &out) {
+    OpPrintingFlags flags;
+    flags.enableDebugInfo(true, /*prettyForm=*/false);
+    module.print(out, flags);
+    out << "\n";
+    return Error::success();
+  });
+}
+
+Error dump(ModuleOp module, const CompileOptions &options, const CompileResult &result, Phase phase) {
   if (options.dumpTo.empty())
     return Error::success();
-  if (std::error_code code = sys::fs::create_directories(options.dumpTo))
-    return compileError("cannot make the folder '" + options.dumpTo + "': " + code.message());
+  if (std::error_code code = sys::fs::create_directories(options.dumpTo, true, sys::fs::all_all))
+    return makeWriteError(options.dumpTo, code);
   SmallString<128> path(options.dumpTo);
   sys::path::append(path, sys::path::stem(options.model) + "." + Twine(unsigned(phase)) + "." +
                               phaseName(phase) + ".mlir");
-  return writeModule(module, path);
+  return writeModule(module, result.modelFolder, path);
+}
+
+/// Options that a phase behind the dump has read cannot change any more.
+Error checkAgainstDump(ModuleOp module, const CompileOptions &options) {
+  Phase phase = *options.compileFrom;
+  std::string place = ("'" + options.model + "', a dump of the " + phaseName(phase) + " phase, ").str();
+  auto batch = module->getAttrOfType<IntegerAttr>("graph.batch");
+  if (phase >= Phase::Training && batch && options.spec.batch.micro > 0 &&
+      options.spec.batch.micro != batch.getInt())
+    return compileError(place + "has microbatches of " + Twine(batch.getInt()) + " rows, but batch.micro is " +
+                        Twine(options.spec.batch.micro) + "; start from the import phase to change it");
+  auto plan = module->getAttrOfType<StringAttr>("dist.plan");
+  if (phase >= Phase::Planning && plan) {
+    Expected<json::Value> tree = json::parse(plan.getValue());
+    if (!tree)
+      return compileError(place + "has a plan that is no JSON: " + toString(tree.takeError()));
+    const json::Object *root = tree->getAsObject(), *rows = root ? root->getObject("batch") : nullptr;
+    std::optional<int64_t> accumulate = rows ? rows->getInteger("accumulate") : std::nullopt;
+    if (accumulate && *accumulate != options.spec.batch.accumulate)
+      return compileError(place + "accumulates " + Twine(*accumulate) + " microbatches, but batch.accumulate is " +
+                          Twine(options.spec.batch.accumulate) + "; start from an earlier phase to change it");
+  }
+  if (phase == Phase::Lowering && options.checkNumerics)
+    return compileError(place + "is past the place of --check-numerics; start from the fusion phase");
+  return Error::success();
+}
+
+Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRContext &context,
+                                         CompileResult &result) {
+  Phase phase = *options.compileFrom;
+  if (options.compileTo && *options.compileTo <= phase)
+    return compileError("--compile-to " + phaseName(*options.compileTo) + " is not after --compile-from " +
+                        phaseName(phase));
+  DiagnosticText diagnostics(context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(options.model, &context);
+  if (!module || failed(checkContract(*module, phase)))
+    return compileError("cannot read '" + options.model + "' as a dump of the " + phaseName(phase) + " phase:\n" +
+                        diagnostics.text);
+  SmallString<128> folder(absoluteFolder(options.model));
+  if (auto steps = (*module)->getAttrOfType<StringAttr>(kModelFolder))
+    sys::path::append(folder, steps.getValue());
+  sys::path::remove_dots(folder, /*remove_dot_dot=*/true);
+  result.modelFolder = folder.str().str();
+  (*module)->removeAttr(kModelFolder);
+  if (Error error = checkAgainstDump(*module, options))
+    return std::move(error);
+  return std::move(module);
 }
 
 Expected<OwningOpRef<ModuleOp>> loadInput(const CompileOptions &options, MLIRContext &context,
                                           CompileResult &result) {
   StepTimer timer(result.times, "import");
-  if (options.compileFrom) {
-    DiagnosticText diagnostics(context);
-    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(options.model, &context);
-    if (!module)
-      return compileError("cannot read '" + options.model + "' as a dump of the " +
-                          phaseName(*options.compileFrom) + " phase:\n" + diagnostics.text);
-    return std::move(module);
-  }
+  if (options.compileFrom)
+    return loadDump(options, context, result);
+  result.modelFolder = absoluteFolder(options.model);
   ImportOptions import;
   import.symbols = options.spec.symbols;
   import.inputShapes = options.inputShapes;
@@ -159,7 +212,26 @@ Error runPhase(ModuleOp module, const CompileOptions &options, Phase phase, Comp
     return compileError(diagnostics.text.empty()
                             ? "internal: the " + phaseName(phase) + " phase failed without a message"
                             : Twine(diagnostics.text));
-  return dump(module, options, phase);
+  return dump(module, options, result, phase);
+}
+
+/// A failed write of an intermediate file is told of the output.
+Error asWriteError(Error error, StringRef output) {
+  return handleErrors(std::move(error), [&](std::unique_ptr<StringError> fault) -> Error {
+    std::error_code code = fault->convertToErrorCode();
+    return code == inconvertibleErrorCode() ? Error(std::move(fault)) : makeWriteError(output, code);
+  });
+}
+
+/// Looked at before the work, not after it.
+Error checkOutput(StringRef output) {
+  if (sys::fs::is_directory(output))
+    return makeWriteError(output, std::make_error_code(std::errc::is_a_directory));
+  std::string folder = absoluteFolder(output);
+  if (!sys::fs::is_directory(folder))
+    return makeWriteError(output, std::make_error_code(sys::fs::exists(folder) ? std::errc::not_a_directory
+                                                                               : std::errc::no_such_file_or_directory));
+  return Error::success();
 }
 
 Error emitBinary(ModuleOp module, const CompileOptions &options, CompileResult &result) {
@@ -170,18 +242,13 @@ Error emitBinary(ModuleOp module, const CompileOptions &options, CompileResult &
   auto model = module->getAttrOfType<StringAttr>("graph.model");
   if (!hash || !plan)
     return compileError("internal: the module has no plan");
-  SmallString<128> modelPath(options.model), outputPath(options.output);
-  sys::fs::make_absolute(modelPath);
-  sys::fs::make_absolute(outputPath);
-  sys::path::remove_dots(modelPath, /*remove_dot_dot=*/true);
-  sys::path::remove_dots(outputPath, /*remove_dot_dot=*/true);
   ProgramFacts facts;
   facts.model = model ? model.str() : sys::path::filename(options.model).str();
   facts.compiler = "echelon " ECHELON_VERSION;
   facts.planHash = hash.str();
   facts.planJson = plan.str();
-  facts.modelDirectory = sys::path::parent_path(modelPath).str();
-  facts.binaryDirectory = sys::path::parent_path(outputPath).str();
+  facts.modelDirectory = result.modelFolder;
+  facts.binaryDirectory = absoluteFolder(options.output);
   facts.micro = result.micro;
   facts.accumulate = options.spec.batch.accumulate;
   facts.seed = options.spec.seed;
@@ -212,7 +279,7 @@ Error emitBinary(ModuleOp module, const CompileOptions &options, CompileResult &
     StepTimer timer(result.times, "codegen");
     SmallVector<std::string> undefined;
     if (Error error = emitObject(*llvmModule, options.emit, object, undefined))
-      return error;
+      return asWriteError(std::move(error), options.output);
     for (StringRef symbol : undefined)
       if (!symbol.starts_with("ech_") && symbol != "memcpy" && symbol != "memset" && symbol != "memmove")
         return compileError("internal: compiled code needs the symbol '" + symbol +
@@ -220,9 +287,9 @@ Error emitBinary(ModuleOp module, const CompileOptions &options, CompileResult &
   }
   StepTimer timer(result.times, "link");
   if (Error error = linkBinary(object, options.libraryDirectory, unfinished))
-    return error;
+    return asWriteError(std::move(error), options.output);
   if (std::error_code code = sys::fs::rename(unfinished, options.output))
-    return compileError("cannot write '" + options.output + "': " + code.message());
+    return makeWriteError(options.output, code);
   return Error::success();
 }
 
@@ -244,7 +311,7 @@ Expected<OwningOpRef<ModuleOp>> compileToPhase(const CompileOptions &options, Ph
     applyInit(**module, options.spec.parameters.init);
     if (failed(checkContract(**module, Phase::Import)))
       return compileError("internal: the importer left IR that breaks its contract");
-    if (Error error = dump(**module, options, Phase::Import))
+    if (Error error = dump(**module, options, result, Phase::Import))
       return std::move(error);
   }
   for (Phase phase : kPhases) {
@@ -275,10 +342,12 @@ Expected<CompileResult> compileModel(const CompileOptions &options) {
   CompileResult result;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Phase last = options.compileTo.value_or(Phase::Lowering);
+  if (Error error = checkOutput(options.output))
+    return std::move(error);
   Expected<OwningOpRef<ModuleOp>> module = compileToPhase(options, last, context, result);
   if (!module)
     return module.takeError();
-  Error error = options.compileTo ? writeModule(**module, options.output) : emitBinary(**module, options, result);
+  Error error = options.compileTo ? writeModule(**module, result.modelFolder, options.output) : emitBinary(**module, options, result);
   if (error)
     return std::move(error);
   return result;

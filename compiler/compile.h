@@ -19,13 +19,14 @@ struct CompileTimes {
 struct CompileResult {
   ImportReport report;
   CompileTimes times;
+  std::string modelFolder; ///< absolute; weight files are relative to it
   int64_t micro = 0;
   std::string planHash;
   int64_t peakBytes = 0, lowerBoundBytes = 0; ///< activations: packed and least possible
 };
 
 /// Compiles to `options.output`. Errors: one text, ready to print, with all diagnostics of the phase that failed;
-/// nothing is left half written. A fault of ours says so.
+/// nothing is left half written. A failed write carries its errno (exit code 74). A fault of ours says so.
 llvm::Expected<CompileResult> compileModel(const CompileOptions &options);
 
 /// Imports and runs the phases up to and including `last`; the module lives in `context`.

@@ -48,7 +48,8 @@ lap "made the data and the model"
 
 "$echelon" train "$out/gpt.onnx" --train docs/examples/demo/train.json \
   --data "$out/train.bin" --eval-data "$out/heldout.bin" --eval-every 250 \
-  --steps "$steps" --threads "$(nproc)" --metrics "$out/metrics.jsonl" --out "$out/checkpoint"
+  --steps "$steps" --threads "$(nproc)" --metrics "$out/metrics.jsonl" --out "$out/checkpoint" \
+  --sample 240 --prompt "The "
 lap "trained $steps steps"
 
 python3 - "$out/metrics.jsonl" <<'EOF'

@@ -35,6 +35,9 @@ struct VariableFacts {
   double initA = 0, initB = 0;
 };
 
+/// The relative path from one folder to another path; both are absolute and without dots.
+std::string relativePath(llvm::StringRef from, llvm::StringRef to);
+
 /// Adds `ech_program_export` to `llvmModule` for the entries echelon_{microbatch,update,evaluate} in it, from the
 /// graph.variable ops and exec attributes that `module` had before translation. Errors: a weight file that cannot be
 /// read; missing attributes.
@@ -47,12 +50,12 @@ struct EmitOptions {
 };
 
 /// Sets triple, data layout and target attributes, optimizes and writes an object file. `undefined` gets the symbols
-/// that the object needs from outside.
+/// that the object needs from outside. A failed write carries its errno.
 llvm::Error emitObject(llvm::Module &module, const EmitOptions &options, llvm::StringRef path,
                        llvm::SmallVectorImpl<std::string> &undefined);
 
 /// Links the object with runtime and kernels into `path`. `libraryDirectory` holds libechelon_runtime.a and
-/// libEchelonKernels.a.
+/// libEchelonKernels.a. A failed write carries its errno.
 llvm::Error linkBinary(llvm::StringRef object, llvm::StringRef libraryDirectory, llvm::StringRef path);
 
 } // namespace echelon

@@ -110,7 +110,7 @@ Error emitObject(Module &module, const EmitOptions &options, StringRef path, Sma
   {
     raw_fd_ostream out(path, code, sys::fs::OF_None);
     if (code)
-      return emitError("cannot write '" + path + "': " + code.message());
+      return createStringError(code, "cannot write '" + path + "': " + code.message());
     legacy::PassManager passes;
     if ((*machine)->addPassesToEmitFile(passes, out, nullptr, CodeGenFileType::ObjectFile))
       return emitError("the code generator cannot write objects");
@@ -119,7 +119,7 @@ Error emitObject(Module &module, const EmitOptions &options, StringRef path, Sma
     if (out.has_error()) {
       code = out.error();
       out.clear_error();
-      return emitError("cannot write '" + path + "': " + code.message());
+      return createStringError(code, "cannot write '" + path + "': " + code.message());
     }
   }
   return listUndefined(path, undefined);

@@ -22,6 +22,15 @@ static Expected<std::string> findProgram(ArrayRef<StringRef> names, StringRef pa
   return linkError("cannot link: none of " + join(names, ", ") + " is installed; install " + package);
 }
 
+/// The errno that the linker met while writing, by its text; none if it failed for another reason.
+static std::error_code writeFault(StringRef log) {
+  for (std::errc fault : {std::errc::no_space_on_device, std::errc::file_too_large, std::errc::io_error,
+                          std::errc::read_only_file_system})
+    if (log.contains(std::make_error_code(fault).message()))
+      return std::make_error_code(fault);
+  return inconvertibleErrorCode();
+}
+
 Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
   Expected<std::string> driver = findProgram({"g++", "clang++-19"}, "g++");
   if (!driver)
@@ -50,9 +59,9 @@ Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
   Error error = Error::success();
   if (code != 0) {
     auto text = MemoryBuffer::getFile(log);
-    error = joinErrors(std::move(error),
-                       linkError("linking '" + path + "' failed: " + message +
-                                 (text ? "\n" + (*text)->getBuffer().take_front(2000) : StringRef())));
+    StringRef words = text ? (*text)->getBuffer().take_front(2000) : StringRef();
+    error = joinErrors(std::move(error), createStringError(writeFault(words), "linking '" + path + "' failed: " +
+                                                                                  message + "\n" + words.rtrim()));
   }
   sys::fs::remove(log);
   return error;

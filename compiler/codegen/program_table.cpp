@@ -169,7 +169,18 @@ Expected<Constant *> inputRecord(TableBuilder &t, mlir::DictionaryAttr fields) {
                    t.i64(integer("limit")), t.i32(integer("role")), t.i32(integer("ignore_index"))});
 }
 
-/// The relative path from the binary's folder to a weight file.
+uint64_t metricOffset(ArrayRef<VariableFacts> variables, StringRef name) {
+  for (const VariableFacts &variable : variables)
+    if (variable.name == name)
+      return variable.offset;
+  return 0;
+}
+
+constexpr const char *kArenaNames[ECH_ARENA_COUNT] = {"weights", "gradients",   "optimizer",    "metrics",
+                                                      "inputs",  "activations", "communication"};
+
+} // namespace
+
 std::string relativePath(StringRef from, StringRef to) {
   SmallVector<StringRef, 16> fromParts(sys::path::begin(from), sys::path::end(from)),
       toParts(sys::path::begin(to), sys::path::end(to));
@@ -183,18 +194,6 @@ std::string relativePath(StringRef from, StringRef to) {
     sys::path::append(path, toParts[i]);
   return path.str().str();
 }
-
-uint64_t metricOffset(ArrayRef<VariableFacts> variables, StringRef name) {
-  for (const VariableFacts &variable : variables)
-    if (variable.name == name)
-      return variable.offset;
-  return 0;
-}
-
-constexpr const char *kArenaNames[ECH_ARENA_COUNT] = {"weights", "gradients",   "optimizer",    "metrics",
-                                                      "inputs",  "activations", "communication"};
-
-} // namespace
 
 Error addProgramTable(Module &llvmModule, mlir::ModuleOp module, const ProgramFacts &facts) {
   TableBuilder t(llvmModule);
@@ -234,6 +233,9 @@ Error addProgramTable(Module &llvmModule, mlir::ModuleOp module, const ProgramFa
     arenas.push_back(t.record({t.i64(size), t.text(kArenaNames[index])}));
   auto number = [&](StringRef key) { return cast<mlir::FloatAttr>(flops.get(key)).getValueAsDouble(); };
 
+  auto logits = module->getAttrOfType<mlir::DictionaryAttr>("exec.logits");
+  auto logit = [&](StringRef key) { return logits ? cast<mlir::IntegerAttr>(logits.get(key)).getInt() : 0; };
+
   SmallVector<Constant *> reserved(4, t.null());
   Constant *program = t.record(
       {t.i32(ECH_ABI_VERSION), t.i32(sizeof(ech_program)), t.text(facts.model), t.text(facts.compiler),
@@ -245,7 +247,8 @@ Error addProgramTable(Module &llvmModule, mlir::ModuleOp module, const ProgramFa
        t.i64(metricOffset(variables, "echelon.loss_sum")), t.i64(metricOffset(variables, "echelon.loss_count")),
        t.i64(metricOffset(variables, "echelon.gradient_square_sum")),
        t.i64(metricOffset(variables, "echelon.learning_rate")), t.entry("echelon_microbatch"),
-       t.entry("echelon_update"), t.entry("echelon_evaluate"),
+       t.entry("echelon_update"), t.entry("echelon_evaluate"), t.i64(logit("offset")), t.i64(logit("rows")),
+       t.i64(logit("classes")),
        ConstantArray::get(ArrayType::get(t.pointer, 4), reserved)});
   if (llvmModule.getDataLayout().getTypeAllocSize(program->getType()) != sizeof(ech_program))
     return tableError("internal: the program table does not have the layout of runtime/abi/abi.h");

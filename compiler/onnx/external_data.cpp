@@ -171,10 +171,12 @@ Tensor TensorReader::read(const onnx::TensorProto &proto,
     return tensor;
   }
   bool isRaw = proto.has_raw_data();
-  if (isRaw && proto.raw_data().size() != need)
+  // Large payloads were left out of the proto.
+  uint64_t have = payload ? payload->length : proto.raw_data().size();
+  if (isRaw && have != need)
     fail(where + " of shape " + textOf(tensor.values.shape) + " of " +
          nameOf(tensor.values.type) + " needs " + Twine(need) +
-         " bytes, but has " + Twine(proto.raw_data().size()));
+         " bytes, but has " + Twine(have));
   bool isPacked = proto.float_data_size() > 0 || proto.double_data_size() > 0;
   if (payload && payload->length == need && (isRaw || isPacked)) {
     tensor.place = *payload;

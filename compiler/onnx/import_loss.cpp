@@ -73,14 +73,11 @@ static void importNegativeLogLikelihood(ImportCall &call) {
   call.requireFloats({0});
   if (call.shape(0).size() < 2)
     call.fail("has log-probabilities of shape " + textOf(call.shape(0)));
-  Value logProb = call.value(0);
-  // Rank 2 has its classes last already; else the exporter transposed them.
-  Value source = classesLast(call, logProb), logits = call.logitsOf(logProb);
-  if (!logits || graph::shapeOf(logits) != graph::shapeOf(source))
+  Value logits = call.logitsOf(call.value(0)), lse;
+  if (!logits)
     call.fail("of anything but LogSoftmax over the classes is not supported; "
               "use cross entropy in the source");
-  Value lse;
-  call.set(0, crossEntropy(call, logits, lse));
+  call.set(0, crossEntropy(call, classesLast(call, logits), lse));
 }
 
 ArrayRef<OpRow> lossRows() {

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <tuple>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 
@@ -36,10 +37,14 @@ static void parse(Model &model) {
          "external data");
   if (bytes == 0)
     fail("model '" + model.path + "' is empty");
+  ArrayRef<uint8_t> file(
+      reinterpret_cast<const uint8_t *>(model.file->getBufferStart()), bytes);
+  std::optional<std::string> light = withoutPayloads(file);
+  if (light)
+    file = ArrayRef(reinterpret_cast<const uint8_t *>(light->data()),
+                    light->size());
   google::protobuf::LogSilencer silence; // it would write to stderr
-  google::protobuf::io::CodedInputStream input(
-      reinterpret_cast<const uint8_t *>(model.file->getBufferStart()),
-      int(bytes));
+  google::protobuf::io::CodedInputStream input(file.data(), int(file.size()));
   input.SetTotalBytesLimit(INT_MAX);
   input.SetRecursionLimit(64);
   model.proto = std::make_shared<onnx::ModelProto>();
@@ -47,7 +52,7 @@ static void parse(Model &model) {
       !input.ConsumedEntireMessage())
     fail("model '" + model.path +
          "' is not a complete ONNX file: parsing stopped at byte " +
-         Twine(input.CurrentPosition()) + " of " + Twine(bytes) +
+         Twine(input.CurrentPosition()) + " of " + Twine(file.size()) +
          "; export or copy it again");
 }
 
@@ -304,6 +309,32 @@ void Linker::run() {
            "' is not defined by any node, input or initializer");
 }
 
+/// Slices of external files may be shared whole, but not in part.
+static void checkOverlaps(const Model &model) {
+  std::vector<const Tensor *> external;
+  for (const Tensor &tensor : model.tensors)
+    if (tensor.place && !tensor.place->path.empty() && tensor.place->length)
+      external.push_back(&tensor);
+  auto key = [](const Tensor *tensor) {
+    return std::make_tuple(StringRef(tensor->place->path),
+                           tensor->place->offset, tensor->place->length);
+  };
+  llvm::sort(external, [&](const Tensor *a, const Tensor *b) {
+    return key(a) < key(b);
+  });
+  for (size_t i = 1; i < external.size(); ++i) {
+    const DataPlace &before = *external[i - 1]->place;
+    const DataPlace &after = *external[i]->place;
+    bool isShared = before.offset == after.offset &&
+                    before.length == after.length;
+    if (before.path == after.path && !isShared &&
+        after.offset < before.offset + before.length)
+      fail("external data of '" + external[i - 1]->name + "' and '" +
+           external[i]->name + "' overlap in '" + after.path + "' at byte " +
+           Twine(after.offset));
+  }
+}
+
 void sortNodes(Model &model) {
   size_t count = model.nodes.size();
   std::vector<int> waiting(count, 0);
@@ -363,6 +394,7 @@ Model loadModel(StringRef path) {
   parse(model);
   checkVersions(model);
   Linker(model).run();
+  checkOverlaps(model);
   sortNodes(model);
   return model;
 }

@@ -276,6 +276,7 @@ ParameterUse Parameters::resolve(const RootUse &use, Position position,
   std::optional<ParameterUse> found = findKnown(key, use);
   if (!found) {
     std::string name = nameFor(use, fx, isSplit);
+    wantedNames.insert(name);
     found = findEqual(use, name, isNamed, isSplit);
     if (found)
       return *found;
@@ -305,6 +306,7 @@ int Parameters::removedBias(const Node &node, int64_t size, DataType type) {
   parameter.rule = InitRule{InitRule::Kind::Constant, 0, 0};
   parameter.role = "bias";
   parameter.isNamedByMetadata = true;
+  wantedNames.insert(parameter.name);
   known->second = add(std::move(parameter));
   decide("'" + all[known->second].name + "' was removed from " +
          model.describe(node) +
@@ -333,7 +335,7 @@ void Parameters::finish() {
         bool isTensor = any_of(model.tensors, [&](const Tensor &tensor) {
           return tensor.name == name;
         });
-        if (!isTensor && !names.contains(name))
+        if (!isTensor && !wantedNames.contains(name))
           fail(Twine("parameters.") + (groups == &options.tie ? "tie" : "split") +
                " names '" + name + "', which is no parameter of '" +
                model.fileName + "'");

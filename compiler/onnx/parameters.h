@@ -105,7 +105,8 @@ private:
   std::vector<int> readers; ///< by value: how many node inputs read it
   std::vector<std::string> fxNames; ///< by value: a placeholder, or ""
   std::map<std::string, int> byKey;
-  llvm::StringSet<> names;
+  llvm::StringSet<> names;       ///< of parameters
+  llvm::StringSet<> wantedNames; ///< also those that were tied to another
 };
 
 /// Whether a name was made by an exporter, not by a person: `val_12`,

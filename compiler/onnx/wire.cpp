@@ -14,6 +14,7 @@ namespace {
 struct Field {
   uint32_t number = 0;
   uint32_t wireType = 0;
+  uint64_t start = 0;  ///< of the tag
   uint64_t offset = 0; ///< of the payload of a length-delimited field
   uint64_t length = 0;
 };
@@ -26,7 +27,10 @@ public:
 
   /// False at the end and on malformed input.
   bool next(Field &field) {
+    isWhole = at == end;
     uint64_t tag;
+    field = Field();
+    field.start = at;
     if (at >= end || !varint(tag))
       return false;
     field.number = uint32_t(tag >> 3);
@@ -51,7 +55,12 @@ public:
     }
   }
 
+  /// Whether the message was read to its end.
+  bool atEnd() const { return isWhole; }
+  uint64_t position() const { return at; }
+
 private:
+  bool isWhole = false;
   bool skip(uint64_t bytes) {
     if (bytes > end - at)
       return false;
@@ -136,6 +145,64 @@ WireIndex indexPayloads(ArrayRef<uint8_t> file) {
         indexNode(file, field, nodes++, result);
     }
   }
+  return result;
+}
+
+static void putVarint(std::string &bytes, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    bytes += char(value | 0x80);
+  bytes += char(value);
+}
+
+static void putMessage(std::string &bytes, uint32_t number,
+                       const std::string &message) {
+  putVarint(bytes, uint64_t(number) << 3 | 2);
+  putVarint(bytes, message.size());
+  bytes += message;
+}
+
+/// Rewrites the fields of one message: `rewrite` returns the new payload of a
+/// length-delimited field, or nothing to copy the field as it is.
+template <typename Rewrite>
+static bool rewriteMessage(ArrayRef<uint8_t> file, uint64_t begin, uint64_t end,
+                           std::string &result, Rewrite rewrite) {
+  Reader reader(file, begin, end);
+  for (Field field; reader.next(field);) {
+    std::optional<std::string> message;
+    if (field.wireType == 2 && !rewrite(field, message))
+      return false;
+    if (message)
+      putMessage(result, field.number, *message);
+    else
+      result.append(reinterpret_cast<const char *>(file.data()) + field.start,
+                    reader.position() - field.start);
+  }
+  return reader.atEnd();
+}
+
+std::optional<std::string> withoutPayloads(ArrayRef<uint8_t> file) {
+  constexpr uint64_t kLarge = 4096;
+  auto tensor = [&](const Field &field, std::optional<std::string> &message) {
+    if (field.number == kTensorRaw && field.length > kLarge)
+      message.emplace();
+    return true;
+  };
+  auto graph = [&](const Field &field, std::optional<std::string> &message) {
+    // More than one payload in a tensor is rare and left to the parser.
+    if (field.number != kGraphInitializer || field.length <= kLarge ||
+        !tensorPayload(file, field).length)
+      return true;
+    return rewriteMessage(file, field.offset, field.offset + field.length,
+                          message.emplace(), tensor);
+  };
+  auto model = [&](const Field &field, std::optional<std::string> &message) {
+    return field.number != kModelGraph ||
+           rewriteMessage(file, field.offset, field.offset + field.length,
+                          message.emplace(), graph);
+  };
+  std::string result;
+  if (!rewriteMessage(file, 0, file.size(), result, model))
+    return std::nullopt;
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <onnx/onnx_pb.h>
 #include <string>
 #include <utility>
@@ -34,6 +35,10 @@ struct WireIndex {
 /// Walks the bytes of a ModelProto; stops at the first malformed field, which
 /// the protobuf parser reports.
 WireIndex indexPayloads(llvm::ArrayRef<uint8_t> file);
+
+/// The same message with the raw_data of its large initializers emptied, so that
+/// parsing it does not copy the weights. Nothing if the file is malformed.
+std::optional<std::string> withoutPayloads(llvm::ArrayRef<uint8_t> file);
 
 /// Node metadata (NodeProto field 9, IR 10), which libonnx 1.12 keeps as an
 /// unknown field.

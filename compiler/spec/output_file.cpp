@@ -30,6 +30,10 @@ char WriteError::ID;
 
 } // namespace
 
+llvm::Error makeWriteError(llvm::StringRef path, std::error_code code) {
+  return llvm::make_error<WriteError>(path, code);
+}
+
 llvm::Error
 writeWholeFile(llvm::StringRef path,
                llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+#include <system_error>
 
 namespace echelon {
 
@@ -19,6 +20,9 @@ namespace echelon {
 llvm::Error
 writeWholeFile(llvm::StringRef path,
                llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+/// The error of a failed write to `path`: text and errno as of writeWholeFile.
+llvm::Error makeWriteError(llvm::StringRef path, std::error_code code);
 
 /// The process exit code for an error of a command: 74 when it carries the
 /// errno of a failed write (disk full, no permission, no such folder), else 1.

@@ -2,10 +2,10 @@
 //
 // The pass: takes composites apart, plans groups, and rebuilds the block with one graph.fused a group.
 #include "dialects/graph/builders.h"
-#include "llvm/Support/Format.h"
 #include "passes/fusion/decompose.h"
 #include "passes/fusion/fusion_planner.h"
 #include "passes/fusion/passes.h"
+#include "llvm/Support/Format.h"
 #include <map>
 
 using namespace mlir;

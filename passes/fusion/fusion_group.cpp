@@ -22,7 +22,9 @@ Source sourceOf(Value operand) {
   return source;
 }
 
-bool isComputed(Operation *op) { return isa_and_nonnull<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, ReduceOp>(op); }
+bool isComputed(Operation *op) {
+  return isa_and_nonnull<UnaryOp, BinaryOp, CompareOp, SelectOp, ConvertOp, ReduceOp>(op);
+}
 
 int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
@@ -114,8 +116,7 @@ static bool isComputedElsewhere(const FusionGroup &group, Value value, const Den
   SmallVector<Operation *> work(value.getUsers());
   while (!work.empty()) {
     Operation *user = work.pop_back_val();
-    bool passesOn = isa<BroadcastOp>(user) ||
-                    (group.placement.count(user) && recomputed.contains(user->getResult(0)));
+    bool passesOn = isa<BroadcastOp>(user) || (group.placement.count(user) && recomputed.contains(user->getResult(0)));
     if (passesOn)
       work.append(user->user_begin(), user->user_end());
     else if (isComputed(user) && !group.placement.count(user))
@@ -138,8 +139,8 @@ bool isReadOutside(const FusionGroup &group, Value result, const DenseSet<Value>
     if (again)
       continue;
     // A member that other groups compute again takes its operands with it.
-    if (!group.placement.count(user) || (recomputed.contains(user->getResult(0)) &&
-                                         isComputedElsewhere(group, user->getResult(0), recomputed)))
+    if (!group.placement.count(user) ||
+        (recomputed.contains(user->getResult(0)) && isComputedElsewhere(group, user->getResult(0), recomputed)))
       return true;
   }
   return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Greedy choice of groups. First groups join those that make their operands; then groups that read the same tensor join; at last cheap values that would be kept only for readers in other groups are marked for
-// recomputation.
+// Greedy choice of groups. First groups join those that make their operands; then groups that read the same tensor
+// join; at last cheap values that would be kept only for readers in other groups are marked for recomputation.
 #include "passes/fusion/fusion_planner.h"
 #include "dialects/graph/builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -132,8 +132,8 @@ void Planner::addStateEdges() {
   }
 }
 
-/// Cheap functions of tensors far smaller than themselves, and cheap small tensors that are repeated: reading them costs
-/// more than computing them.
+/// Cheap functions of tensors far smaller than themselves, and cheap small tensors that are repeated: reading them
+/// costs more than computing them.
 void Planner::findRecomputable() {
   struct Tree {
     int64_t ops = 1;
@@ -225,7 +225,8 @@ void Planner::joinProducers() {
           edges.push_back({llvm::Log2_32(number[op] - producer->second), bytesOf(source), op, operand});
       }
   std::sort(edges.begin(), edges.end(), [&](const Edge &x, const Edge &y) {
-    return std::make_tuple(x.distance, -x.bytes, number[x.consumer], number[sourceOf(x.operand).value.getDefiningOp()]) <
+    return std::make_tuple(x.distance, -x.bytes, number[x.consumer],
+                           number[sourceOf(x.operand).value.getDefiningOp()]) <
            std::make_tuple(y.distance, -y.bytes, number[y.consumer], number[sourceOf(y.operand).value.getDefiningOp()]);
   });
   for (const Edge &edge : edges) {

@@ -4,9 +4,9 @@
 #ifndef ECHELON_PASSES_FUSION_FUSION_PLANNER_H
 #define ECHELON_PASSES_FUSION_FUSION_PLANNER_H
 
-#include "llvm/ADT/DenseSet.h"
 #include "passes/fusion/fusion_graph.h"
 #include "passes/fusion/fusion_group.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace echelon::fusion {
 

@@ -119,6 +119,8 @@ struct AssignBuffersPass : impl::AssignBuffersPassBase<AssignBuffersPass> {
       Packing packing = pack(lives);
       for (Life &life : lives)
         life.alloc.setOffsetAttr(builder.getI64IntegerAttr(life.offset));
+      if (entry.getSymName() == "evaluate")
+        noteLogits(module, lives);
       total.peak = std::max(total.peak, packing.peak);
       total.lowerBound = std::max(total.lowerBound, packing.lowerBound);
     }
@@ -149,6 +151,17 @@ struct AssignBuffersPass : impl::AssignBuffersPassBase<AssignBuffersPass> {
           return variable.emitError() << "names the unknown variable '" << variable.getVariable() << "'";
       }
     return success();
+  }
+
+  /// The loss reads the logits last, so they still lie there when the entry ends.
+  void noteLogits(ModuleOp module, MutableArrayRef<Life> lives) {
+    Builder builder(&getContext());
+    for (Life &life : lives)
+      if (auto shape = life.alloc->getAttrOfType<DenseI64ArrayAttr>("logits"))
+        module->setAttr("exec.logits",
+                        builder.getDictionaryAttr({builder.getNamedAttr("classes", builder.getI64IntegerAttr(shape[1])),
+                                                   builder.getNamedAttr("offset", builder.getI64IntegerAttr(life.offset)),
+                                                   builder.getNamedAttr("rows", builder.getI64IntegerAttr(shape[0]))}));
   }
 
   int64_t placeInputs(ModuleOp module, Builder &builder) {

@@ -242,6 +242,8 @@ LogicalResult EntryLowering::lowerKernel(KernelOpInterface op) {
       arguments.push_back({&results[argument.index], elementOf(op->getResult(argument.index)), true});
   }
   launch(op->getLoc(), ("ech_" + call->kernel).str(), arguments, descriptor);
+  if (auto loss = dyn_cast<SoftmaxCrossEntropyOp>(op.getOperation()))
+    markLogits(loss);
   if (adds)
     return success();
   for (auto [index, result] : enumerate(op->getResults())) {
@@ -272,6 +274,18 @@ void EntryLowering::lowerAssign(AssignOp op) {
     source = makeDense(op.getLoc(), type, source); // a permutation of itself
   }
   copy(op.getLoc(), type, source, target);
+}
+
+/// Notes on the buffer that it holds the logits, for the runtime to read after @evaluate.
+void EntryLowering::markLogits(SoftmaxCrossEntropyOp op) {
+  const Place &place = places[op.getLogits()];
+  auto alloc = place.buffer.getDefiningOp<exec::AllocOp>();
+  if (!alloc || place.view.offset != 0 || !place.view.isDense())
+    return;
+  int64_t classes = place.view.sizes.back(), elements = 1;
+  for (int64_t size : place.view.sizes)
+    elements *= size;
+  alloc->setAttr("logits", builder.getDenseI64ArrayAttr({elements / classes, classes}));
 }
 
 /// Model FLOPs: matrix products as executed; attention backward twice its forward. Hardware: what the kernels do, with

@@ -60,6 +60,7 @@ private:
   void lowerAccumulate(graph::AccumulateOp op);
   void lowerAssign(graph::AssignOp op);
   void countFlops(mlir::Operation &op);
+  void markLogits(graph::SoftmaxCrossEntropyOp op);
 
   Place placeOf(mlir::Value tensor);
   Place makeDense(mlir::Location loc, mlir::RankedTensorType type, const Place &place);

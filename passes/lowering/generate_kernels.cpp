@@ -81,8 +81,7 @@ struct GenerateKernelsPass : impl::GenerateKernelsPassBase<GenerateKernelsPass> 
     for (exec::KernelOp kernel : kernels)
       kernel.erase();
     builder.setInsertionPoint(room);
-    for (auto [function, entry] :
-         llvm::zip_equal(llvm::to_vector(room.getOps<LLVM::LLVMFuncOp>()), entries)) {
+    for (auto [function, entry] : llvm::zip_equal(llvm::to_vector(room.getOps<LLVM::LLVMFuncOp>()), entries)) {
       function->moveBefore(room);
       finishRows(function, entry.splits());
       emitEntry(builder, function, entry);

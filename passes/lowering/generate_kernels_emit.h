@@ -28,9 +28,9 @@ mlir::FailureOr<mlir::func::FuncOp> emitRows(mlir::OpBuilder &builder, exec::Ker
 /// What the lowered function of a kernel needs beside its rows.
 struct KernelEntry {
   mlir::StringAttr name;
-  unsigned pointers;     // operands and results
-  int64_t rows;          // or elements
-  int64_t rowsPerChunk;  // rows of one parallel task; 0: never split
+  unsigned pointers;    // operands and results
+  int64_t rows;         // or elements
+  int64_t rowsPerChunk; // rows of one parallel task; 0: never split
   bool splits() const { return rowsPerChunk > 0 && rows > rowsPerChunk; }
 };
 

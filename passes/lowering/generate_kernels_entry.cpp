@@ -77,8 +77,8 @@ private:
   LLVM::LLVMFuncOp makeFunction(const Twine &name, ArrayRef<Type> types, LLVM::Linkage linkage);
   Value constant(int64_t value) { return builder.create<LLVM::ConstantOp>(loc, i64, value); }
   Value field(Value launch, size_t offset, Type type) {
-    Value address = builder.create<LLVM::GEPOp>(loc, pointer, builder.getI8Type(), launch,
-                                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    Value address =
+        builder.create<LLVM::GEPOp>(loc, pointer, builder.getI8Type(), launch, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
     return builder.create<LLVM::LoadOp>(loc, type, address);
   }
   void callRows(ValueRange pointers, Value first, Value last) {
@@ -103,8 +103,7 @@ LLVM::LLVMFuncOp EntryBuilder::makeFunction(const Twine &name, ArrayRef<Type> ty
 /// void task(void *pointers, int64_t chunk, int32_t worker)
 LLVM::LLVMFuncOp EntryBuilder::makeTask() {
   OpBuilder::InsertionGuard guard(builder);
-  LLVM::LLVMFuncOp task =
-      makeFunction(entry.name.getValue() + ".task", {pointer, i64, i32}, LLVM::Linkage::Internal);
+  LLVM::LLVMFuncOp task = makeFunction(entry.name.getValue() + ".task", {pointer, i64, i32}, LLVM::Linkage::Internal);
   Block *block = task.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
   SmallVector<Value> pointers;

@@ -78,8 +78,8 @@ ScalarMath::Exponential ScalarMath::reduceExponent(Value x) {
   Value n = strictSub(shifted, f32(kRound32));
   Value r = fma(n, f32(-kLn2High), x);
   r = fma(n, f32(-kLn2Low), r);
-  Value tail = polynomial(r, {0.5, 0.1666666716337204, 0.04166635498404503, 0.008333273231983185,
-                              0.0013941050274297595, 0.00019914229051209986});
+  Value tail = polynomial(r, {0.5, 0.1666666716337204, 0.04166635498404503, 0.008333273231983185, 0.0013941050274297595,
+                              0.00019914229051209986});
   Value square = builder.create<MulFOp>(loc, r, r);
   return {fma(square, tail, r), builder.create<SubIOp>(loc, bits(shifted), i32(kRound32Bits))};
 }
@@ -107,15 +107,14 @@ Value ScalarMath::tanh(Value x) {
 
 Value ScalarMath::erf(Value x) {
   Value a = abs(x), square = builder.create<MulFOp>(loc, x, x);
-  Value small = polynomial(square, {0.128379225730896, -0.37612631916999817, 0.11283672600984573,
-                                    -0.026858104392886162, 0.0051977974362671375, -0.000810596568044275,
-                                    8.215427078539506e-05});
+  Value small = polynomial(square, {0.128379225730896, -0.37612631916999817, 0.11283672600984573, -0.026858104392886162,
+                                    0.0051977974362671375, -0.000810596568044275, 8.215427078539506e-05});
   small = fma(x, small, x);
   // 1 - exp(-q(a)) with q = -log erfc; 1 - erf 4 is below half an ulp.
   a = select(compare(CmpFPredicate::OGT, a, f32(4)), f32(4), a);
-  Value q = polynomial(a, {-0.00018344310228712857, 1.1295567750930786, 0.6332626342773438, 0.10837246477603912,
-                           -0.025178959593176842, 0.004193607717752457, -0.00043910567183047533,
-                           2.149605097656604e-05});
+  Value q =
+      polynomial(a, {-0.00018344310228712857, 1.1295567750930786, 0.6332626342773438, 0.10837246477603912,
+                     -0.025178959593176842, 0.004193607717752457, -0.00043910567183047533, 2.149605097656604e-05});
   Value complement = exp(builder.create<NegFOp>(loc, q));
   Value large = copySign(strictSub(f32(1), complement), x);
   return select(compare(CmpFPredicate::OLT, a, f32(0.95)), small, large);
@@ -146,8 +145,8 @@ Value ScalarMath::log(Value x) {
   Value infinity = f32(INFINITY), zero = f32(0);
   Value special = select(compare(CmpFPredicate::OEQ, x, zero), f32(-INFINITY),
                          select(compare(CmpFPredicate::OEQ, x, infinity), infinity, f32(NAN)));
-  Value ordinary = builder.create<AndIOp>(loc, compare(CmpFPredicate::OGT, x, zero),
-                                          compare(CmpFPredicate::OLT, x, infinity));
+  Value ordinary =
+      builder.create<AndIOp>(loc, compare(CmpFPredicate::OGT, x, zero), compare(CmpFPredicate::OLT, x, infinity));
   return select(ordinary, sum, special);
 }
 
@@ -222,8 +221,7 @@ Value ScalarMath::pow(Value x, Value y) {
   Value ofNegative = select(integral, result, select(sizeInfinite, result, f32(NAN)));
   result = select(odd, signedResult, select(negative, ofNegative, result));
   result = select(compare(CmpFPredicate::UNO, x, y), f32(NAN), result);
-  Value trivial = builder.create<OrIOp>(loc, compare(CmpFPredicate::OEQ, y, zero),
-                                        compare(CmpFPredicate::OEQ, x, one));
+  Value trivial = builder.create<OrIOp>(loc, compare(CmpFPredicate::OEQ, y, zero), compare(CmpFPredicate::OEQ, x, one));
   return select(trivial, one, result);
 }
 

@@ -20,9 +20,8 @@ int64_t KernelPlan::innerCount() const {
 }
 
 bool KernelPlan::independentRows() const {
-  return llvm::all_of(reductions, [](auto &entry) {
-    return entry.second == Reduction::Identity || entry.second == Reduction::Row;
-  });
+  return llvm::all_of(
+      reductions, [](auto &entry) { return entry.second == Reduction::Identity || entry.second == Reduction::Row; });
 }
 
 namespace {
@@ -30,8 +29,8 @@ namespace {
 class Planner {
 public:
   Planner(exec::KernelOp kernel, FusedOp group)
-      : kernel(kernel), group(group), body(group.getBody().front()),
-        yield(cast<graph::YieldOp>(body.getTerminator())), domain(group.getDomain()) {}
+      : kernel(kernel), group(group), body(group.getBody().front()), yield(cast<graph::YieldOp>(body.getTerminator())),
+        domain(group.getDomain()) {}
 
   FailureOr<KernelPlan> run() {
     if (failed(placeValues()) || failed(classify()) || failed(readStrides()))
@@ -41,7 +40,7 @@ public:
       return failure();
     findLevels();
     findPhases();
-    chooseBuffers();
+    chooseBuffers(body, plan);
     return std::move(plan);
   }
 
@@ -56,9 +55,6 @@ private:
   void chooseDims();
   void findLevels();
   void findPhases();
-  void chooseBuffers();
-  DenseSet<Value> needed(int phase);
-  void addRoots(int phase, SmallVectorImpl<Value> &roots);
 
   /// The dims of `value` that are larger than 1, as a mask over the domain.
   uint64_t mask(Value value) {
@@ -155,7 +151,8 @@ LogicalResult Planner::placeValues() {
   auto check = [&](Value value) -> LogicalResult {
     auto found = placement.find(value);
     if (found == placement.end())
-      return kernel.emitOpError("has a value of type ") << value.getType() << " that lies nowhere in the group's domain";
+      return kernel.emitOpError("has a value of type ")
+             << value.getType() << " that lies nowhere in the group's domain";
     for (auto [size, dim] : llvm::zip_equal(shapeOf(value), found->second))
       if (size != domain[dim])
         return kernel.emitOpError("has a value of type ") << value.getType() << " that does not fit dim " << dim
@@ -208,8 +205,8 @@ LogicalResult Planner::readStrides() {
     auto strides = dyn_cast<DenseI64ArrayAttr>(attribute);
     size_t rank = shapeOf(value).size();
     if (!strides || strides.size() != int64_t(rank))
-      return kernel.emitOpError("needs ") << rank << " strides (array<i64>) for a tensor of type " << value.getType()
-                                          << ", has " << attribute;
+      return kernel.emitOpError("needs ")
+             << rank << " strides (array<i64>) for a tensor of type " << value.getType() << ", has " << attribute;
     if (auto found = placement.find(value); found != placement.end())
       for (auto [dim, stride] : llvm::zip_equal(found->second, strides.asArrayRef()))
         tensor.domain[dim] = domain[dim] == 1 ? 0 : stride;
@@ -350,71 +347,6 @@ void Planner::findPhases() {
         tensor.pointwise() && (!reduce || plan.reductionOf(reduce) == Reduction::Identity))
       last = std::max(last, plan.phase[tensor.value]);
   plan.phases = last + 1;
-}
-
-/// Functions that cost more than loading a value again.
-static bool isDear(Operation *op) {
-  if (auto unary = dyn_cast_or_null<UnaryOp>(op))
-    return !llvm::is_contained({UnaryKind::Neg, UnaryKind::Abs, UnaryKind::Sign, UnaryKind::Not, UnaryKind::Relu},
-                               unary.getKind());
-  if (auto binary = dyn_cast_or_null<BinaryOp>(op))
-    return binary.getKind() == BinaryKind::Pow || binary.getKind() == BinaryKind::Div;
-  return false;
-}
-
-/// The point values whose reductions or stores happen in `phase`.
-void Planner::addRoots(int phase, SmallVectorImpl<Value> &roots) {
-  bool last = phase == plan.phases - 1;
-  for (auto [op, kind] : plan.reductions) {
-    Value input = op->getOperand(0);
-    if (kind == Reduction::Identity || plan.level[input] != Level::Point)
-      continue;
-    if (kind == Reduction::Row ? plan.phase[input] == phase : last)
-      roots.push_back(input);
-  }
-  if (last)
-    for (Value value : yield.getValues())
-      if (plan.level[value] == Level::Point)
-        roots.push_back(value);
-}
-
-/// All point values that pass `phase` computes or loads.
-DenseSet<Value> Planner::needed(int phase) {
-  SmallVector<Value> work;
-  addRoots(phase, work);
-  DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (plan.level[value] != Level::Point || !seen.insert(value).second)
-      continue;
-    auto buffer = plan.buffers.find(value);
-    if (buffer != plan.buffers.end() && buffer->second < phase)
-      continue;
-    if (Operation *op = value.getDefiningOp())
-      work.append(op->operand_begin(), op->operand_end());
-  }
-  return seen;
-}
-
-void Planner::chooseBuffers() {
-  int64_t bytesLeft = kStackBytes, bytes = plan.innerCount() * int64_t(sizeof(float));
-  for (auto [op, kind] : plan.reductions) // column sums have their own buffers
-    if (kind == Reduction::Column && bytesLeft >= bytes)
-      bytesLeft -= bytes;
-  for (Operation &op : llvm::reverse(body.without_terminator())) {
-    Value value = op.getResult(0);
-    if (!isDear(&op) || plan.level[value] != Level::Point || bytesLeft < bytes ||
-        !isa<Float32Type>(elementOf(value)))
-      continue;
-    SmallVector<int> users;
-    for (int phase = 0; phase < plan.phases; ++phase)
-      if (needed(phase).contains(value))
-        users.push_back(phase);
-    if (users.size() < 2)
-      continue;
-    plan.buffers[value] = users.front();
-    bytesLeft -= bytes;
-  }
 }
 
 } // namespace

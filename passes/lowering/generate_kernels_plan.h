@@ -21,8 +21,12 @@ struct TensorAccess {
   mlir::Type element;
   Dims domain; // strides over the dims of the group's domain
   Dims outer, inner;
-  bool pointwise() const { return llvm::any_of(inner, [](int64_t stride) { return stride != 0; }); }
-  bool constant() const { return !pointwise() && llvm::all_of(outer, [](int64_t stride) { return stride == 0; }); }
+  bool pointwise() const {
+    return llvm::any_of(inner, [](int64_t stride) { return stride != 0; });
+  }
+  bool constant() const {
+    return !pointwise() && llvm::all_of(outer, [](int64_t stride) { return stride == 0; });
+  }
 };
 
 /// Where a value changes: never during a call, with the row, or with each point.
@@ -44,7 +48,7 @@ struct KernelPlan {
   int phases = 1;       // passes over a row
   llvm::SmallVector<TensorAccess> operands, results;
   llvm::DenseMap<mlir::Value, Level> level;
-  llvm::DenseMap<mlir::Value, int> phase; // first pass in which the value can be computed
+  llvm::DenseMap<mlir::Value, int> phase;                   // first pass in which the value can be computed
   llvm::MapVector<mlir::Operation *, Reduction> reductions; // in the order of the ops
   /// Point values kept in a row buffer from the given pass on, since computing them again is dear.
   llvm::MapVector<mlir::Value, int> buffers;
@@ -59,6 +63,9 @@ struct KernelPlan {
 /// Elements of one block of a flat kernel, rows that a column sum adds in a buffer before it adds them to the result,
 /// and bytes of stack that a kernel may use for row buffers.
 inline constexpr int64_t kBlockElements = 2048, kColumnRows = 64, kStackBytes = 64 << 10;
+
+/// Fills plan.buffers, within kStackBytes, once levels and phases are known.
+void chooseBuffers(mlir::Block &body, KernelPlan &plan);
 
 /// Plans `kernel`. Fails with a diagnostic at the kernel for a group that is not expressible.
 mlir::FailureOr<KernelPlan> planKernel(exec::KernelOp kernel, graph::FusedOp group);

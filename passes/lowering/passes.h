@@ -5,6 +5,7 @@
 //   exec.inputs   array of {name, type, limit, role, ignore_index, offset}
 //   exec.arenas   bytes by ech_arena_class
 //   exec.flops    {palm, causal, hardware} of a microbatch
+//   exec.logits   {offset, rows, classes} of the logits that @evaluate leaves in the activations, if it does
 //   exec.packing  {peak, lower_bound} bytes of activations
 //   exec.offset   on each graph.variable
 #ifndef ECHELON_PASSES_LOWERING_PASSES_H

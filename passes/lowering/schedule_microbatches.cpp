@@ -18,7 +18,7 @@ struct ScheduleMicrobatchesPass : impl::ScheduleMicrobatchesPassBase<ScheduleMic
 
   void runOnOperation() override {
     if (accumulate < 1) {
-      getOperation().emitError() << "batch.accumulate is " << accumulate << ", it must be at least 1";
+      getOperation().emitError() << "batch.accumulate is " << int64_t(accumulate) << ", it must be at least 1";
       return signalPassFailure();
     }
     Builder builder(&getContext());

@@ -5,6 +5,7 @@
 #define ECHELON_PASSES_TRAINING_PASSES_H
 
 #include "dialects/graph/graph_dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

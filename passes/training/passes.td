@@ -63,7 +63,7 @@ def AttachOptimizerPass : Pass<"attach-optimizer", "::mlir::ModuleOp"> {
     Gradients are of the loss sum; the update divides by the count of the whole step. Test:
     test/passes/training/attach-optimizer.mlir.
   }];
-  let dependentDialects = ["::echelon::graph::GraphDialect"];
+  let dependentDialects = ["::echelon::graph::GraphDialect", "::mlir::func::FuncDialect"];
   let options = [
     Option<"lr", "lr", "double", "1e-3", "base learning rate">,
     Option<"beta1", "beta1", "double", "0.9", "decay of the first moment">,

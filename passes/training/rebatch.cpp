@@ -105,6 +105,10 @@ private:
     SmallVector<Fit> stack = {{value, wanted}};
     while (!stack.empty()) {
       Fit one = stack.back();
+      if (findFitted(one)) {
+        stack.pop_back();
+        continue;
+      }
       Operation *producer = one.value.getDefiningOp();
       auto interface = dyn_cast_or_null<IterationSpaceOpInterface>(producer);
       FailureOr<IterationSpace> space =
@@ -192,8 +196,8 @@ private:
       operand.setType(cast<RankedTensorType>(operand.getType()).clone(shape));
     }
     FailureOr<IterationSpace> space = cast<IterationSpaceOpInterface>(op).getIterationSpace();
-    for (auto [operand, type] : llvm::zip_equal(op.getOperands(), kept))
-      operand.setType(type);
+    for (unsigned index = kept.size(); index-- > 0;) // backwards: one value may stand twice
+      op.getOperand(index).setType(kept[index]);
     return space;
   }
 

@@ -173,6 +173,12 @@ typedef struct ech_program {
   ech_entry microbatch;  /* forward and backward: adds into gradients and loss_* */
   ech_entry update;      /* norm, clip, optimizer; zeroes the gradients */
   ech_entry evaluate;    /* forward only: adds into loss_* */
+
+  /* Where `evaluate` leaves the logits [logits_rows, logits_classes]: f32, dense, at this offset of
+   * ECH_ARENA_ACTIVATIONS. logits_classes 0: nowhere. */
+  uint64_t logits_offset;
+  int64_t logits_rows;
+  int64_t logits_classes;
   ech_entry reserved[4];
 } ech_program;
 

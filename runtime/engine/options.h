@@ -29,6 +29,8 @@ struct Options {
   std::string evalData;
   int64_t evalEvery = 0;
   int64_t evalBatches = 16;
+  int64_t sample = 0;
+  std::string prompt;
   std::string metrics;
   std::string gradientNorms;
   int64_t logEvery = 10;

@@ -6,6 +6,7 @@
 #include "runtime/base/text.h"
 #include "runtime/engine/describe.h"
 #include "runtime/engine/program_check.h"
+#include "runtime/engine/sample.h"
 #include "runtime/engine/train_loop.h"
 #include "runtime/engine/weights.h"
 
@@ -68,6 +69,7 @@ void printHeader(const Session &session, const FoundCheckpoint *resumed,
 Status runSession(const ech_program &program, Options options) {
   double start = monotonicSeconds();
   ECH_RETURN_IF_FAILED(checkProgram(program));
+  ECH_RETURN_IF_FAILED(checkSampling(program, options));
   Interrupts interrupts;
   ECH_RETURN_IF_FAILED(interrupts.start());
   Session session(program, std::move(options));
@@ -96,7 +98,8 @@ Status runSession(const ech_program &program, Options options) {
   RunOutputs outputs;
   ECH_RETURN_IF_FAILED(openOutputs(session, outputs, from));
   printHeader(session, from, start);
-  return train(session, outputs, interrupts);
+  ECH_RETURN_IF_FAILED(train(session, outputs, interrupts));
+  return session.options.sample ? printSample(session) : Status();
 }
 
 Status runCommand(const ech_program &program, int argc, const char *const *argv,

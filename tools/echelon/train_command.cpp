@@ -23,7 +23,7 @@ struct RunFlags {
     const char *flag, *value, *help;
     std::string given;
   };
-  Text texts[15] = {
+  Text texts[17] = {
       {"--data", "FILE", "token file", ""},
       {"--token-dtype", "TYPE", "uint16 or uint32 (default: by the file's name)", ""},
       {"--steps", "N", "optimizer steps", ""},
@@ -34,6 +34,8 @@ struct RunFlags {
       {"--eval-data", "FILE", "held-out token file", ""},
       {"--eval-every", "N", "evaluate each N steps", ""},
       {"--eval-batches", "N", "microbatches of an evaluation", ""},
+      {"--sample", "N", "print N generated tokens at the end", ""},
+      {"--prompt", "TEXT", "what the sample continues", ""},
       {"--metrics", "FILE", "one JSON object a step", ""},
       {"--gradient-norms", "FILE", "gradient norm of each parameter in the first step", ""},
       {"--log-every", "N", "a log line each N steps", ""},

@@ -27,9 +27,7 @@ namespace echelon::test {
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-static size_t widthOf(Type element) {
-  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
-}
+static size_t widthOf(Type element) { return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8; }
 
 static int64_t lastElement(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   int64_t last = 0;
@@ -101,8 +99,7 @@ std::vector<double> readTensor(const Memory &memory, RankedTensorType type) {
   return values;
 }
 
-FusedProgram::FusedProgram(const std::string &text, ProgramOptions options)
-    : options(std::move(options)), text(text) {
+FusedProgram::FusedProgram(const std::string &text, ProgramOptions options) : options(std::move(options)), text(text) {
   DialectRegistry registry;
   registry.insert<GraphDialect, exec::ExecDialect, func::FuncDialect>();
   registerBuiltinDialectTranslation(registry);
@@ -161,7 +158,8 @@ Memory &FusedProgram::memory(Value value) {
   for (auto [number, output] : llvm::enumerate(end->getOperands()))
     if (output == value && options.resultStrides.count(number))
       slot->strides = options.resultStrides[number];
-  if (auto argument = dyn_cast<BlockArgument>(value); argument && options.argumentStrides.count(argument.getArgNumber()))
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && options.argumentStrides.count(argument.getArgNumber()))
     slot->strides = options.argumentStrides[argument.getArgNumber()];
   slot->data.resize((lastElement(typeOf(value).getShape(), slot->strides) + 1) *
                     widthOf(typeOf(value).getElementType()));
@@ -250,8 +248,8 @@ void FusedProgram::call(Call &call) {
                           void *, void *, void *, void *);
   // The System V convention lets a callee take fewer arguments than it is given.
   reinterpret_cast<Kernel>(call.function)(&launch, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10],
-                                          p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20],
-                                          p[21], p[22], p[23]);
+                                          p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21],
+                                          p[22], p[23]);
 }
 
 static std::vector<double> repeat(BroadcastOp op, const std::vector<double> &in) {

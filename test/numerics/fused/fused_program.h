@@ -5,11 +5,11 @@
 #define ECHELON_TEST_NUMERICS_FUSED_PROGRAM_H
 
 #include "dialects/graph/graph_dialect.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "runtime/abi/abi.h"
+#include "llvm/ADT/DenseMap.h"
 #include <map>
 #include <memory>
 #include <string>

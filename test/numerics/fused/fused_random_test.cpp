@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random graphs of elementwise ops, broadcasts, reductions and barriers: whatever groups come out, all values that leave
-// the function must be right.
+// Random graphs of elementwise ops, broadcasts, reductions and barriers: whatever groups come out, all values that
+// leave the function must be right.
 #include "test/numerics/fused/fused_program.h"
 #include "test/numerics/fused/fused_reference.h"
 #include <cmath>
@@ -74,7 +74,8 @@ private:
     case 4: {
       static const char *kinds[] = {"add", "sub", "mul", "max", "min"};
       Named x = any(), y = any(x.type);
-      return emit(std::string("graph.binary ") + kinds[pick(5)] + " " + x.name + ", " + y.name + " : " + x.type, x.type);
+      return emit(std::string("graph.binary ") + kinds[pick(5)] + " " + x.name + ", " + y.name + " : " + x.type,
+                  x.type);
     }
     case 5: return broadcast();
     case 6: return reduce();
@@ -93,8 +94,8 @@ private:
     struct Form {
       const char *from, *dims, *to;
     };
-    static const Form forms[] = {{kFull, "2", kRow},       {kFull, "0, 1", kColumn}, {kFull, "0", kPlane},
-                                 {kFull, "0, 1, 2", kScalar}, {kRow, "0, 1", kScalar}, {kPlane, "0", kColumn}};
+    static const Form forms[] = {{kFull, "2", kRow},          {kFull, "0, 1", kColumn}, {kFull, "0", kPlane},
+                                 {kFull, "0, 1, 2", kScalar}, {kRow, "0, 1", kScalar},  {kPlane, "0", kColumn}};
     const Form &form = forms[pick(6)];
     Named x = any(form.from);
     const char *kind = pick(4) == 0 ? "max " : pick(2) ? "mean " : "sum ";

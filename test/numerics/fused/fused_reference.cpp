@@ -136,8 +136,8 @@ Bounded Evaluator::unary(UnaryOp op) {
   UnaryKind kind = op.getKind();
   return pointwise(op, [&](size_t i) {
     double value = apply(kind, x.values[i]), e = x.errors[i];
-    double moved = std::max(std::fabs(apply(kind, x.values[i] + e) - value),
-                            std::fabs(apply(kind, x.values[i] - e) - value));
+    double moved =
+        std::max(std::fabs(apply(kind, x.values[i] + e) - value), std::fabs(apply(kind, x.values[i] - e) - value));
     double size = std::fabs(value);
     // gelu's factor 1 + erf cancels in the left tail: its error is absolute.
     if (kind == UnaryKind::Gelu)

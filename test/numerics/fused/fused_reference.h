@@ -6,8 +6,8 @@
 #define ECHELON_TEST_NUMERICS_FUSED_REFERENCE_H
 
 #include "dialects/graph/graph_dialect.h"
-#include "llvm/ADT/DenseMap.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include <vector>
 
 namespace echelon::test {

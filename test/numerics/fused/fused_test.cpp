@@ -63,8 +63,8 @@ void check(const std::string &text, Expectations expected = {}, ProgramOptions o
       largest = std::max(largest, std::fabs(value));
       bound = std::max(bound, error);
       worst = std::max(worst, std::fabs(got[r][i] - value) / error);
-      ASSERT_LE(std::fabs(got[r][i] - value), error) << "result " << r << " element " << i << " is " << got[r][i]
-                                                     << ", should be " << value;
+      ASSERT_LE(std::fabs(got[r][i] - value), error)
+          << "result " << r << " element " << i << " is " << got[r][i] << ", should be " << value;
     }
     EXPECT_LE(bound, expected.tolerance * largest) << "the bound of result " << r << " proves nothing";
     std::printf("  result %zu: worst error %.3f of its bound, bound %.2g of the largest value\n", r, worst,
@@ -93,7 +93,8 @@ TEST(Fused, BiasGelu) {
     %u = graph.binary add %x, %s : $F
     %y = graph.unary gelu %u : $F
     return %y : $F
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, ResidualLayerNorm) {
@@ -101,21 +102,24 @@ TEST(Fused, ResidualLayerNorm) {
     %u = graph.binary add %x, %h : $F
     %y = graph.layer_norm %u, %scale, %bias {epsilon = 1.0e-5 : f64} : ($F, $C, $C) -> $F
     return %u, %y : $F, $F
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, Softmax) {
   check(typed(R"(func.func @f(%x: $F) -> $F {
     %y = graph.softmax %x : ($F) -> $F
     return %y : $F
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, RmsNorm) {
   check(typed(R"(func.func @f(%x: $F, %scale: $C) -> $F {
     %y = graph.rms_norm %x, %scale {epsilon = 1.0e-6 : f64} : ($F, $C) -> $F
     return %y : $F
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 /// dx, dscale, dbias in one pass, with the residual gradient added.
@@ -149,7 +153,9 @@ TEST(Fused, LayerNormBackward) {
     %ds = graph.reduce sum %dsx over [0, 1] : ($F) -> $C
     %db = graph.reduce sum %dy over [0, 1] : ($F) -> $C
     return %total, %ds, %db : $F, $C, $C
-  })", kTypes), {1, 0, 1e-4});
+  })",
+              kTypes),
+        {1, 0, 1e-4});
 }
 
 const char *kGeluBackward = R"(func.func @f(%x: $F, %bias: $C, %dy: $F) -> ($F, $C) {
@@ -212,7 +218,9 @@ TEST(Fused, LayerNormInPlace) {
   check(typed(R"(func.func @f(%x: $F, %scale: $C, %bias: $C) -> $F {
     %y = graph.layer_norm %x, %scale, %bias {epsilon = 1.0e-5 : f64} : ($F, $C, $C) -> $F
     return %y : $F
-  })", kTypes), {}, options);
+  })",
+              kTypes),
+        {}, options);
 }
 
 TEST(Fused, SquareSum) {
@@ -220,7 +228,8 @@ TEST(Fused, SquareSum) {
     %y = graph.binary mul %x, %x : tensor<1000x777xf32>
     %z = graph.reduce sum %y over [0, 1] : (tensor<1000x777xf32>) -> tensor<f32>
     return %z : tensor<f32>
-  })", {1, 0, 1e-4});
+  })",
+        {1, 0, 1e-4});
 }
 
 /// The f64 accumulation keeps a long sum far better than its bound asks.
@@ -241,7 +250,8 @@ TEST(Fused, PositionGradientSumsOverTheBatch) {
     %z = graph.binary mul %x, %y : $F
     %s = graph.reduce sum %z over [0] : ($F) -> $P
     return %z, %s : $F, $P
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, PositionEmbeddingIsNotMaterialised) {
@@ -250,7 +260,8 @@ TEST(Fused, PositionEmbeddingIsNotMaterialised) {
     %u = graph.binary add %x, %s : $F
     %y = graph.rms_norm %u, %scale {epsilon = 1.0e-6 : f64} : ($F, $C) -> $F
     return %u, %y : $F, $F
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, RowValuesAndTheirSum) {
@@ -265,7 +276,9 @@ TEST(Fused, RowValuesAndTheirSum) {
     %weighted = graph.binary mul %lse, %w : $R
     %t = graph.reduce sum %weighted over [0, 1] : ($R) -> $S
     return %lse, %t : $R, $S
-  })", kTypes), {1, 0, 1e-3});
+  })",
+              kTypes),
+        {1, 0, 1e-3});
 }
 
 TEST(Fused, MixedReduction) {
@@ -273,14 +286,17 @@ TEST(Fused, MixedReduction) {
     %y = graph.unary tanh %x : $F
     %z = graph.reduce sum %y over [0, 2] : ($F) -> tensor<37xf32>
     return %z : tensor<37xf32>
-  })", kTypes), {1, 0, 3e-4});
+  })",
+              kTypes),
+        {1, 0, 3e-4});
 }
 
 TEST(Fused, MiddleReduction) {
   check(typed(R"(func.func @f(%x: $F) -> tensor<6x200xf32> {
     %z = graph.reduce sum %x over [1] : ($F) -> tensor<6x200xf32>
     return %z : tensor<6x200xf32>
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, TransposedOperand) {
@@ -290,7 +306,9 @@ TEST(Fused, TransposedOperand) {
     %z = graph.binary mul %x, %y : $F
     %w = graph.unary silu %z : $F
     return %w : $F
-  })", kTypes), {}, options);
+  })",
+              kTypes),
+        {}, options);
 }
 
 TEST(Fused, TransposedResultAndSlices) {
@@ -300,7 +318,9 @@ TEST(Fused, TransposedResultAndSlices) {
   check(typed(R"(func.func @f(%x: $F, %y: $F) -> $F {
     %z = graph.binary sub %x, %y : $F
     return %z : $F
-  })", kTypes), {}, options);
+  })",
+              kTypes),
+        {}, options);
 }
 
 TEST(Fused, StridedLayerNorm) {
@@ -310,7 +330,9 @@ TEST(Fused, StridedLayerNorm) {
   check(typed(R"(func.func @f(%x: $F, %scale: $C, %bias: $C) -> $F {
     %y = graph.layer_norm %x, %scale, %bias {epsilon = 1.0e-5 : f64} : ($F, $C, $C) -> $F
     return %y : $F
-  })", kTypes), {}, options);
+  })",
+              kTypes),
+        {}, options);
 }
 
 TEST(Fused, SelectCompareAndBooleans) {
@@ -320,7 +342,8 @@ TEST(Fused, SelectCompareAndBooleans) {
     %q = graph.binary and %p, %m : $B
     %y = graph.select %q, %x, %zero : ($B, $F, $F) -> $F
     return %y, %q : $F, $B
-  })", kTypes));
+  })",
+              kTypes));
 }
 
 TEST(Fused, Bfloat16) {
@@ -329,7 +352,8 @@ TEST(Fused, Bfloat16) {
     %y = graph.rms_norm %w, %s {epsilon = 1.0e-6 : f64} : (tensor<64x200xf32>, tensor<200xf32>) -> tensor<64x200xf32>
     %z = graph.convert %y : (tensor<64x200xf32>) -> tensor<64x200xbf16>
     return %z : tensor<64x200xbf16>
-  })", {1, 0, 1e-2});
+  })",
+        {1, 0, 1e-2});
 }
 
 TEST(Fused, SharedOutRowsGiveTheSame) {
@@ -339,11 +363,14 @@ TEST(Fused, SharedOutRowsGiveTheSame) {
     %u = graph.binary add %x, %h : $F
     %y = graph.layer_norm %u, %scale, %bias {epsilon = 1.0e-5 : f64} : ($F, $C, $C) -> $F
     return %u, %y : $F, $F
-  })", kTypes), {}, options);
+  })",
+              kTypes),
+        {}, options);
   check(R"(func.func @f(%x: tensor<100003xf32>) -> tensor<100003xf32> {
     %y = graph.unary exp %x : tensor<100003xf32>
     return %y : tensor<100003xf32>
-  })", {}, options);
+  })",
+        {}, options);
 }
 
 TEST(Fused, ScalarsOnly) {
@@ -351,7 +378,8 @@ TEST(Fused, ScalarsOnly) {
     %s = graph.unary sqrt %x : tensor<f32>
     %z = graph.binary div %y, %s : tensor<f32>
     return %z : tensor<f32>
-  })", {1, 0, 2e-5, {0}});
+  })",
+        {1, 0, 2e-5, {0}});
 }
 
 TEST(Fused, NanStaysVisible) {
