@@ -132,17 +132,9 @@ Error checkAgainstDump(ModuleOp module, const CompileOptions &options) {
   return Error::success();
 }
 
-Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRContext &context,
-                                         CompileResult &result) {
-  Phase phase = *options.compileFrom;
-  if (options.compileTo && *options.compileTo <= phase)
-    return compileError("--compile-to " + phaseName(*options.compileTo) + " is not after --compile-from " +
-                        phaseName(phase));
-  DiagnosticText diagnostics(context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(options.model, &context);
-  if (!module || failed(checkContract(*module, phase)))
-    return compileError("cannot read '" + options.model + "' as a dump of the " + phaseName(phase) + " phase:\n" +
-                        diagnostics.text);
+/// Takes what only dumps have out of the module and checks the options against it.
+Expected<OwningOpRef<ModuleOp>> finishDump(OwningOpRef<ModuleOp> module, const CompileOptions &options,
+                                           CompileResult &result) {
   SmallString<128> folder(absoluteFolder(options.model));
   if (auto steps = (*module)->getAttrOfType<StringAttr>(kModelFolder))
     sys::path::append(folder, steps.getValue());
@@ -152,6 +144,22 @@ Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRCont
   if (Error error = checkAgainstDump(*module, options))
     return std::move(error);
   return std::move(module);
+}
+
+Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRContext &context,
+                                         CompileResult &result) {
+  Phase phase = *options.compileFrom;
+  if (options.compileTo && *options.compileTo <= phase)
+    return compileError("--compile-to " + phaseName(*options.compileTo) + " is not after --compile-from " +
+                        phaseName(phase));
+  DiagnosticText diagnostics(context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(options.model, &context);
+  if (module && module->getBody()->empty())
+    module->emitError() << "it is empty";
+  else if (module && succeeded(checkContract(*module, phase)))
+    return finishDump(std::move(module), options, result);
+  return compileError("cannot read '" + options.model + "' as a dump of the " + phaseName(phase) + " phase:\n" +
+                        diagnostics.text);
 }
 
 Expected<OwningOpRef<ModuleOp>> loadInput(const CompileOptions &options, MLIRContext &context,
@@ -170,6 +178,7 @@ Expected<OwningOpRef<ModuleOp>> loadInput(const CompileOptions &options, MLIRCon
     import.split.push_back({name});
   import.trainable = options.spec.parameters.trainable;
   import.frozen = options.spec.parameters.frozen;
+  import.honoursDropout = options.spec.dropout == TrainingSpec::Dropout::Honour;
   return importModel(options.model, import, context, result.report);
 }
 

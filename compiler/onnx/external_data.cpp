@@ -142,8 +142,8 @@ static HostTensor readTyped(const onnx::TensorProto &proto, DataType type,
   default:
     integers.assign(proto.int32_data().begin(), proto.int32_data().end());
   }
-  int64_t have = isFloat(type) && bytesOf(type) != 2 ? reals.size()
-                                                     : integers.size();
+  int64_t have =
+      isFloat(type) && bytesOf(type) != 2 ? reals.size() : integers.size();
   if (have != elementsOf(shape))
     fail(where + " of shape " + textOf(shape) + " needs " +
          Twine(elementsOf(shape)) + " values, but has " + Twine(have));

@@ -119,11 +119,10 @@ static HostTensor combine(FoldCall &call, const HostTensor &a,
       values[i] = function(left[pairing.left[i]], right[pairing.right[i]]);
     return HostTensor::fromReals(a.type, pairing.shape, values);
   }
-  std::vector<int64_t> left = a.integers(), right = b.integers(),
-                       values(count);
+  std::vector<int64_t> left = a.integers(), right = b.integers(), values(count);
   for (size_t i = 0; i < count; ++i)
-    values[i] = applyInteger(call, op, left[pairing.left[i]],
-                             right[pairing.right[i]]);
+    values[i] =
+        applyInteger(call, op, left[pairing.left[i]], right[pairing.right[i]]);
   return HostTensor::fromIntegers(a.type, pairing.shape, values);
 }
 
@@ -159,9 +158,9 @@ void foldCompare(FoldCall &call) {
   std::vector<int64_t> values(pairing.left.size());
   for (size_t i = 0; i < values.size(); ++i) {
     int64_t left = pairing.left[i], right = pairing.right[i];
-    values[i] = isFloat(a.type) ? compare(call.node.op, a.real(left), b.real(right))
-                                : compare(call.node.op, a.integer(left),
-                                          b.integer(right));
+    values[i] = isFloat(a.type)
+                    ? compare(call.node.op, a.real(left), b.real(right))
+                    : compare(call.node.op, a.integer(left), b.integer(right));
   }
   call.set(0, HostTensor::fromIntegers(DataType::Bool, pairing.shape, values));
 }
@@ -177,14 +176,16 @@ void foldLogic(FoldCall &call) {
   for (size_t i = 0; i < values.size(); ++i) {
     int64_t left = a.integer(pairing.left[i]);
     int64_t right = b.integer(pairing.right[i]);
-    values[i] = op.ends_with("And")  ? left & right
+    values[i] = op.ends_with("And")                          ? left & right
                 : op.ends_with("Or") && !op.ends_with("Xor") ? left | right
                                                              : left ^ right;
   }
   call.set(0, HostTensor::fromIntegers(a.type, pairing.shape, values));
 }
 
-static double gelu(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
+static double gelu(double x) {
+  return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+}
 
 using UnaryFunction = double (*)(double);
 
@@ -201,7 +202,9 @@ static UnaryFunction unaryFunction(StringRef op) {
       .Case("Tanh", [](double x) { return std::tanh(x); })
       .Case("Erf", [](double x) { return std::erf(x); })
       .Case("Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); })
-      .Case("Relu", [](double x) { return x > 0 ? x : x != x ? x : 0.0; })
+      .Case("Relu", [](double x) { return x > 0    ? x
+                                          : x != x ? x
+                                                   : 0.0; })
       .Case("Softplus", [](double x) { return std::log1p(std::exp(x)); })
       .Case("Floor", [](double x) { return std::floor(x); })
       .Case("Ceil", [](double x) { return std::ceil(x); })
@@ -221,9 +224,10 @@ void foldUnary(FoldCall &call) {
     std::vector<int64_t> values(input.size());
     for (size_t i = 0; i < values.size(); ++i) {
       double x = input.real(i);
-      values[i] = op == "Not"     ? x == 0
-                  : op == "IsNaN" ? std::isnan(x)
-                                  : std::isinf(x) && (x > 0 ? positive : negative);
+      values[i] = op == "Not" ? x == 0
+                  : op == "IsNaN"
+                      ? std::isnan(x)
+                      : std::isinf(x) && (x > 0 ? positive : negative);
     }
     call.set(0, HostTensor::fromIntegers(DataType::Bool, input.shape, values));
     return;
@@ -291,10 +295,10 @@ void foldWhere(FoldCall &call) {
 
 void foldClip(FoldCall &call) {
   const HostTensor &input = call.constant(0);
-  double low = call.has(1) ? call.constant(1).real(0)
-                           : call.floatAttr("min", -INFINITY);
-  double high = call.has(2) ? call.constant(2).real(0)
-                            : call.floatAttr("max", INFINITY);
+  double low =
+      call.has(1) ? call.constant(1).real(0) : call.floatAttr("min", -INFINITY);
+  double high =
+      call.has(2) ? call.constant(2).real(0) : call.floatAttr("max", INFINITY);
   std::vector<double> values = input.reals();
   for (double &value : values)
     value = std::isnan(value) ? value : std::min(std::max(value, low), high);

@@ -23,8 +23,7 @@ void foldGather(FoldCall &call) {
   int64_t axis = call.axis(call.intAttr("axis", 0), data.shape.size());
   ArrayRef<int64_t> sizes(data.shape);
   int64_t outer = elementsOf(sizes.take_front(axis));
-  int64_t piece =
-      elementsOf(sizes.drop_front(axis + 1)) * bytesOf(data.type);
+  int64_t piece = elementsOf(sizes.drop_front(axis + 1)) * bytesOf(data.type);
   Shape shape(sizes.take_front(axis));
   shape.append(indices.shape);
   shape.append(sizes.drop_front(axis + 1).begin(), sizes.end());
@@ -67,9 +66,9 @@ void foldGatherNd(FoldCall &call) {
   for (int64_t row = 0, count = batches * perBatch; row < count; ++row) {
     int64_t from = row / perBatch * batchStride;
     for (int64_t k = 0; k < depth; ++k)
-      from += strides[batch + k] * checkedIndex(call,
-                                                indices.integer(row * depth + k),
-                                                sizes[batch + k]);
+      from += strides[batch + k] *
+              checkedIndex(call, indices.integer(row * depth + k),
+                           sizes[batch + k]);
     std::memcpy(bytes + row * piece * width, data.data + from * width,
                 piece * width);
   }
@@ -150,8 +149,7 @@ void foldRange(FoldCall &call) {
   double step = delta.real(0);
   if (step == 0 || std::isnan(step))
     call.fail("has a step of 0 or NaN");
-  int64_t count =
-      rangeCount(call, (limit.real(0) - start.real(0)) / step);
+  int64_t count = rangeCount(call, (limit.real(0) - start.real(0)) / step);
   if (isFloat(start.type)) {
     std::vector<double> values(count);
     for (int64_t i = 0; i < count; ++i)
@@ -225,8 +223,9 @@ void foldCumSum(FoldCall &call) {
         integers[at] = int64_t(isExclusive ? beforeTotal : total);
     }
   }
-  call.set(0, real ? HostTensor::fromReals(input.type, input.shape, reals)
-                   : HostTensor::fromIntegers(input.type, input.shape, integers));
+  call.set(0,
+           real ? HostTensor::fromReals(input.type, input.shape, reals)
+                : HostTensor::fromIntegers(input.type, input.shape, integers));
 }
 
 void foldEyeLike(FoldCall &call) {
@@ -254,8 +253,7 @@ void foldOneHot(FoldCall &call) {
   Shape shape = indices.shape;
   shape.insert(shape.begin() + axis, depth);
   int64_t width = bytesOf(values.type);
-  int64_t inner =
-      elementsOf(ArrayRef<int64_t>(indices.shape).drop_front(axis));
+  int64_t inner = elementsOf(ArrayRef<int64_t>(indices.shape).drop_front(axis));
   uint8_t *bytes;
   HostTensor result = HostTensor::allocate(values.type, shape, bytes);
   for (int64_t i = 0, count = result.size(); i < count; ++i) {

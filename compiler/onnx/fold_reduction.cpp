@@ -55,13 +55,13 @@ void foldReduce(FoldCall &call) {
     if (op == "ReduceL1")
       call.fail("is not supported on integers");
     // Exact in 64 bits, which double is not.
-    std::vector<int64_t> sums(
-        elementsOf(narrow), op == "ReduceProd"  ? 1
-                            : input.type == DataType::Bool
-                                ? int64_t(op == "ReduceMin")
-                            : op == "ReduceMax" ? INT64_MIN
-                            : op == "ReduceMin" ? INT64_MAX
-                                                : 0);
+    std::vector<int64_t> sums(elementsOf(narrow),
+                              op == "ReduceProd" ? 1
+                              : input.type == DataType::Bool
+                                  ? int64_t(op == "ReduceMin")
+                              : op == "ReduceMax" ? INT64_MIN
+                              : op == "ReduceMin" ? INT64_MAX
+                                                  : 0);
     for (size_t i = 0; i < to.size(); ++i) {
       int64_t value = input.integer(i), &sum = sums[to[i]];
       sum = op == "ReduceProd"  ? int64_t(uint64_t(sum) * uint64_t(value))

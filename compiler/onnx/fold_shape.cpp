@@ -11,14 +11,14 @@ using namespace llvm;
 
 namespace echelon::onnx_import {
 
-HostTensor copyStrided(const HostTensor &input, const Shape &shape,
-                       int64_t offset, ArrayRef<int64_t> strides) {
-  int64_t width = bytesOf(input.type);
-  uint8_t *bytes;
-  HostTensor result = HostTensor::allocate(input.type, shape, bytes);
+/// A constant width keeps memcpy from being a call.
+template <int Width>
+static void copyElements(const uint8_t *from, uint8_t *to, const Shape &shape,
+                         int64_t count, int64_t offset,
+                         ArrayRef<int64_t> strides) {
   Shape at(shape.size(), 0);
-  for (int64_t i = 0, count = result.size(); i < count; ++i) {
-    std::memcpy(bytes + i * width, input.data + offset * width, width);
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * Width, from + offset * Width, Width);
     for (size_t dim = shape.size(); dim-- > 0;) {
       offset += strides[dim];
       if (++at[dim] < shape[dim])
@@ -27,6 +27,18 @@ HostTensor copyStrided(const HostTensor &input, const Shape &shape,
       at[dim] = 0;
     }
   }
+}
+
+HostTensor copyStrided(const HostTensor &input, const Shape &shape,
+                       int64_t offset, ArrayRef<int64_t> strides) {
+  uint8_t *bytes;
+  HostTensor result = HostTensor::allocate(input.type, shape, bytes);
+  int64_t width = bytesOf(input.type);
+  auto copy = width == 1   ? copyElements<1>
+              : width == 2 ? copyElements<2>
+              : width == 4 ? copyElements<4>
+                           : copyElements<8>;
+  copy(input.data, bytes, shape, result.size(), offset, strides);
   return result;
 }
 
@@ -86,7 +98,8 @@ void foldConcat(FoldCall &call) {
   uint8_t *bytes;
   HostTensor result = HostTensor::allocate(first.type, shape, bytes);
   ArrayRef<int64_t> sizes(shape);
-  int64_t rows = elementsOf(sizes.take_front(axis)), width = bytesOf(first.type);
+  int64_t rows = elementsOf(sizes.take_front(axis)),
+          width = bytesOf(first.type);
   int64_t inner = elementsOf(sizes.drop_front(axis + 1)) * width;
   for (int64_t row = 0; row < rows; ++row)
     for (unsigned index = 0; index < count; ++index) {

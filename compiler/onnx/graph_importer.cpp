@@ -3,9 +3,9 @@
 // The walk: which nodes matter, which values are static, node after node into
 // the function.
 #include "compiler/onnx/graph_importer.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace llvm;
 using mlir::Value;
@@ -86,12 +86,12 @@ void GraphImporter::checkOps() {
     if (!needed[index])
       continue;
     const OpRow *row = rowOf[index];
-    bool isDynamic = any_of(node.outputs, [&](int value) {
-      return value >= 0 && dynamic[value];
-    });
+    bool isDynamic = any_of(
+        node.outputs, [&](int value) { return value >= 0 && dynamic[value]; });
     if (row && (row->import || !isDynamic))
       continue;
-    std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
+    std::string op =
+        node.domain.empty() ? node.op : node.domain + "." + node.op;
     if (!seen.insert(op).second)
       continue;
     std::string problem = "op " + op + " ";
@@ -110,8 +110,8 @@ void GraphImporter::checkOps() {
        ArrayRef<std::string>(problems).take_front(kMaxListed))
     message += "\n  " + problem;
   if (problems.size() > kMaxListed)
-    message += "\n  and " + std::to_string(problems.size() - kMaxListed) +
-               " more ops";
+    message +=
+        "\n  and " + std::to_string(problems.size() - kMaxListed) + " more ops";
   fail(message);
 }
 
@@ -176,10 +176,11 @@ static mlir::Attribute firstValue(const Parameter &parameter,
                                 parameter.place->offset,
                                 parameter.place->length, element);
   }
-  graph::InitKind kind =
-      parameter.rule->kind == InitRule::Kind::Constant ? graph::InitKind::Constant
-      : parameter.rule->kind == InitRule::Kind::Normal ? graph::InitKind::Normal
-                                                       : graph::InitKind::Uniform;
+  graph::InitKind kind = parameter.rule->kind == InitRule::Kind::Constant
+                             ? graph::InitKind::Constant
+                         : parameter.rule->kind == InitRule::Kind::Normal
+                             ? graph::InitKind::Normal
+                             : graph::InitKind::Uniform;
   return graph::InitAttr::get(context, kind,
                               builder.getF64FloatAttr(parameter.rule->a),
                               builder.getF64FloatAttr(parameter.rule->b));
@@ -218,9 +219,8 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
   addInputs(block);
   builder.setInsertionPointToStart(&block);
   for (auto [index, node] : enumerate(model.nodes)) {
-    bool isDynamic = any_of(node.outputs, [&](int value) {
-      return value >= 0 && dynamic[value];
-    });
+    bool isDynamic = any_of(
+        node.outputs, [&](int value) { return value >= 0 && dynamic[value]; });
     if (needed[index] && isDynamic)
       importNode(int(index));
   }
@@ -237,7 +237,8 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
   declareParameters(parameters, model, builder);
   auto function = builder.create<mlir::func::FuncOp>(
       fileLoc, "forward",
-      builder.getFunctionType(mlir::TypeRange(block.getArgumentTypes()), resultTypes));
+      builder.getFunctionType(mlir::TypeRange(block.getArgumentTypes()),
+                              resultTypes));
   mlir::Block *body = function.addEntryBlock();
   for (auto [from, to] : zip_equal(block.getArguments(), body->getArguments()))
     from.replaceAllUsesWith(to);
@@ -249,9 +250,8 @@ mlir::OwningOpRef<mlir::ModuleOp> GraphImporter::run() {
     function.setResultAttr(unsigned(index), "graph.name",
                            builder.getStringAttr(output.name));
   (*module)->setAttr("graph.model", builder.getStringAttr(model.fileName));
-  int64_t batch = inputShapes.empty() || inputShapes[0].empty()
-                      ? 1
-                      : inputShapes[0][0];
+  int64_t batch =
+      inputShapes.empty() || inputShapes[0].empty() ? 1 : inputShapes[0][0];
   (*module)->setAttr("graph.batch", builder.getI64IntegerAttr(batch));
   return std::move(module);
 }

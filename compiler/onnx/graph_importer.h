@@ -11,9 +11,9 @@
 #include "compiler/onnx/importer.h"
 #include "compiler/onnx/op_call.h"
 #include "compiler/onnx/parameters.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace echelon::onnx_import {
 
@@ -67,6 +67,7 @@ public:
                           mlir::OpBuilder &builder, mlir::Location loc);
   void define(int value, mlir::Value result) { values[value] = result; }
   mlir::Location locationOf(const Node &node);
+  bool honoursDropout() const { return options.honoursDropout; }
 
   const Model &model;
   llvm::DenseMap<int, std::vector<mlir::Value>> sequences;
@@ -83,6 +84,9 @@ private:
   /// A message: `reader` uses a result that its producer did not make.
   std::string missingResult(int value, const std::string &reader) const;
   bool lacksData(int value);
+  /// The type of a static value behind views only, without evaluating it: a
+  /// transposed weight is large and rarely needed as a constant.
+  std::optional<TensorInfo> viewInfo(int value);
   void evaluate(int value, const Node &user);
   void foldNode(int index, const Node &user);
   /// Imports the static nodes between the roots and `value`.
@@ -102,9 +106,10 @@ private:
   std::vector<bool> dynamic;        ///< by value
   std::vector<Shape> inputShapes;
   Parameters parameters;
-  llvm::DenseMap<int, mlir::Value> values;    ///< dynamic and trained ones
+  llvm::DenseMap<int, mlir::Value> values; ///< dynamic and trained ones
   llvm::DenseMap<int, HostTensor> folded;
-  llvm::DenseMap<int, Written> written; ///< by value
+  llvm::DenseMap<int, Written> written;      ///< by value
+  llvm::DenseMap<int, TensorInfo> viewInfos; ///< by value
   llvm::DenseSet<int> parameterRoots; ///< tensors' values that are parameters
   /// Roles of roots behind static nodes, by (tensor's value, reader).
   std::map<std::pair<int, int>, std::string> rootRoles;

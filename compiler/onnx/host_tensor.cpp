@@ -21,8 +21,19 @@ void fail(const Twine &message) { throw ImportFailure(message.str()); }
 
 DataType dataTypeOf(int onnxType, const Twine &where) {
   switch (onnxType) {
-  case 1: case 2: case 3: case 4: case 5: case 6: case 7: case 9: case 10:
-  case 11: case 12: case 13: case 16:
+  case 1:
+  case 2:
+  case 3:
+  case 4:
+  case 5:
+  case 6:
+  case 7:
+  case 9:
+  case 10:
+  case 11:
+  case 12:
+  case 13:
+  case 16:
     return DataType(onnxType);
   default:
     fail(where + " has ONNX element type " + Twine(onnxType) +
@@ -33,30 +44,53 @@ DataType dataTypeOf(int onnxType, const Twine &where) {
 
 const char *nameOf(DataType type) {
   switch (type) {
-  case DataType::F32: return "float";
-  case DataType::U8: return "uint8";
-  case DataType::I8: return "int8";
-  case DataType::U16: return "uint16";
-  case DataType::I16: return "int16";
-  case DataType::I32: return "int32";
-  case DataType::I64: return "int64";
-  case DataType::Bool: return "bool";
-  case DataType::F16: return "float16";
-  case DataType::F64: return "double";
-  case DataType::U32: return "uint32";
-  case DataType::U64: return "uint64";
-  case DataType::BF16: return "bfloat16";
+  case DataType::F32:
+    return "float";
+  case DataType::U8:
+    return "uint8";
+  case DataType::I8:
+    return "int8";
+  case DataType::U16:
+    return "uint16";
+  case DataType::I16:
+    return "int16";
+  case DataType::I32:
+    return "int32";
+  case DataType::I64:
+    return "int64";
+  case DataType::Bool:
+    return "bool";
+  case DataType::F16:
+    return "float16";
+  case DataType::F64:
+    return "double";
+  case DataType::U32:
+    return "uint32";
+  case DataType::U64:
+    return "uint64";
+  case DataType::BF16:
+    return "bfloat16";
   }
   return "unknown";
 }
 
 int64_t bytesOf(DataType type) {
   switch (type) {
-  case DataType::U8: case DataType::I8: case DataType::Bool: return 1;
-  case DataType::U16: case DataType::I16: case DataType::F16:
-  case DataType::BF16: return 2;
-  case DataType::F32: case DataType::I32: case DataType::U32: return 4;
-  default: return 8;
+  case DataType::U8:
+  case DataType::I8:
+  case DataType::Bool:
+    return 1;
+  case DataType::U16:
+  case DataType::I16:
+  case DataType::F16:
+  case DataType::BF16:
+    return 2;
+  case DataType::F32:
+  case DataType::I32:
+  case DataType::U32:
+    return 4;
+  default:
+    return 8;
   }
 }
 
@@ -125,25 +159,39 @@ static uint16_t realToHalf(DataType type, double real) {
 
 double HostTensor::real(int64_t index) const {
   switch (type) {
-  case DataType::F32: return load<float>(data, index);
-  case DataType::F64: return load<double>(data, index);
-  case DataType::F16: case DataType::BF16:
+  case DataType::F32:
+    return load<float>(data, index);
+  case DataType::F64:
+    return load<double>(data, index);
+  case DataType::F16:
+  case DataType::BF16:
     return halfToReal(type, load<uint16_t>(data, index));
-  case DataType::U64: return double(load<uint64_t>(data, index));
-  default: return double(integer(index));
+  case DataType::U64:
+    return double(load<uint64_t>(data, index));
+  default:
+    return double(integer(index));
   }
 }
 
 int64_t HostTensor::integer(int64_t index) const {
   switch (type) {
-  case DataType::U8: return load<uint8_t>(data, index);
-  case DataType::Bool: return load<uint8_t>(data, index) != 0;
-  case DataType::I8: return load<int8_t>(data, index);
-  case DataType::U16: return load<uint16_t>(data, index);
-  case DataType::I16: return load<int16_t>(data, index);
-  case DataType::U32: return load<uint32_t>(data, index);
-  case DataType::I32: return load<int32_t>(data, index);
-  case DataType::I64: case DataType::U64: return load<int64_t>(data, index);
+  case DataType::U8:
+    return load<uint8_t>(data, index);
+  case DataType::Bool:
+    return load<uint8_t>(data, index) != 0;
+  case DataType::I8:
+    return load<int8_t>(data, index);
+  case DataType::U16:
+    return load<uint16_t>(data, index);
+  case DataType::I16:
+    return load<int16_t>(data, index);
+  case DataType::U32:
+    return load<uint32_t>(data, index);
+  case DataType::I32:
+    return load<int32_t>(data, index);
+  case DataType::I64:
+  case DataType::U64:
+    return load<int64_t>(data, index);
   default: {
     // Out of range and NaN are undefined in ONNX; saturate.
     double value = real(index);

@@ -80,7 +80,8 @@ struct HostTensor {
   static HostTensor allocate(DataType type, Shape shape, uint8_t *&bytes);
 };
 
-/// Throws unless tables of `count` 8-byte entries are small enough to fold with.
+/// Throws unless tables of `count` 8-byte entries are small enough to fold
+/// with.
 void requireFoldable(int64_t count);
 
 /// Row-major strides, in elements.

@@ -130,8 +130,9 @@ static void importAttention(ImportCall &call) {
     return mlir::RankedTensorType::get(shape, graph::elementOf(q));
   };
   auto op = g.builder.create<graph::AttentionOp>(
-      g.loc, mlir::TypeRange{type(resultShape),
-                             type({qShape[0], qShape[2], qShape[1]})},
+      g.loc,
+      mlir::TypeRange{type(resultShape),
+                      type({qShape[0], qShape[2], qShape[1]})},
       q, k, v, mask, g.builder.getF64FloatAttr(scale),
       g.builder.getBoolAttr(isNative),
       // The dialect counts the key itself.

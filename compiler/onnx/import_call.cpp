@@ -9,6 +9,8 @@ using mlir::Value;
 
 namespace echelon::onnx_import {
 
+bool ImportCall::honoursDropout() const { return importer.honoursDropout(); }
+
 ImportCall::ImportCall(GraphImporter &importer, const Node &node,
                        mlir::OpBuilder &builder, mlir::Location loc)
     : OpCall(importer.model, node), importer(importer), g(builder, loc) {}
@@ -102,8 +104,8 @@ void ImportCall::noteLogSoftmax(Value value, Value logits) {
   importer.logSoftmaxInputs[value] = logits;
 }
 
-/// Follows transposes back to a log-softmax over the last dim; its operand under
-/// the same transposes, if that dim is dim 1 of `logSoftmax`.
+/// Follows transposes back to a log-softmax over the last dim; its operand
+/// under the same transposes, if that dim is dim 1 of `logSoftmax`.
 Value ImportCall::logitsOf(Value logSoftmax) {
   Shape order;
   for (size_t dim = 0; dim < graph::shapeOf(logSoftmax).size(); ++dim)

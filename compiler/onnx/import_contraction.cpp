@@ -65,7 +65,8 @@ static void importMatMul(ImportCall &call) {
   Value lhs = call.g.reshape(call.value(0, Position::Weight), left.shape);
   Value rhs = call.g.reshape(call.value(1, Position::Weight), right.shape);
   if (result.shape.empty()) // a dot product: einsum needs a result name
-    call.set(0, call.g.reduce(graph::ReduceKind::Sum, call.g.mul(lhs, rhs), {0}));
+    call.set(0,
+             call.g.reduce(graph::ReduceKind::Sum, call.g.mul(lhs, rhs), {0}));
   else
     call.set(0, call.g.einsum(spec, lhs, rhs));
 }
@@ -125,7 +126,8 @@ static void checkEinsum(ImportCall &call, StringRef text,
     fits &= count > 1;
   if (!fits)
     call.fail("'" + text + "' of shapes " + textOf(left) + " and " +
-              textOf(right) + " is not supported: each letter must stand in two "
+              textOf(right) +
+              " is not supported: each letter must stand in two "
               "of the three tensors, with one size");
 }
 
@@ -138,7 +140,8 @@ static void importEinsum(ImportCall &call) {
   auto [lhs, rhs] = operands.split(',');
   if (call.node.inputs.size() != 2 || rhs.empty() || text.contains('.') ||
       !text.contains("->"))
-    call.fail("'" + text + "' is not supported: two operands and an explicit "
+    call.fail("'" + text +
+              "' is not supported: two operands and an explicit "
               "result without '...' are");
   auto spaced = [](StringRef names) {
     std::string result;
@@ -165,8 +168,8 @@ static void importConv(ImportCall &call) {
   size_t rank = image.size();
   Shape ones(rank > 2 ? rank - 2 : 0, 1);
   Shape strides = call.intsAttr("strides").value_or(ones);
-  bool isTiling = rank > 2 && kernel.size() == rank &&
-                  kernel[1] == image[1] && call.intAttr("group", 1) == 1 &&
+  bool isTiling = rank > 2 && kernel.size() == rank && kernel[1] == image[1] &&
+                  call.intAttr("group", 1) == 1 &&
                   call.intsAttr("dilations").value_or(ones) == ones &&
                   all_of(call.intsAttr("pads").value_or(Shape(2, 0)),
                          [](int64_t pad) { return pad == 0; });
@@ -190,8 +193,8 @@ static void importConv(ImportCall &call) {
   Value tiles = call.g.reshape(call.value(0), cut);
   Value sum = call.g.einsum(inNames + ", " + kernelNames + " -> " + outNames,
                             tiles, call.value(1, Position::Weight));
-  Value bias = call.has(2) ? call.value(2, Position::Bias)
-                           : call.removedBias(kernel[0]);
+  Value bias =
+      call.has(2) ? call.value(2, Position::Bias) : call.removedBias(kernel[0]);
   if (bias)
     sum = call.g.add(sum, call.g.broadcast(bias, result, {1}));
   call.set(0, sum);

@@ -82,8 +82,8 @@ static void importPow(ImportCall &call) {
   else if (*exponent == -1)
     call.set(0, g.unary(UnaryKind::Reciprocal, base));
   else
-    call.set(0, g.binary(BinaryKind::Pow, base,
-                         g.splat(base.getType(), *exponent)));
+    call.set(
+        0, g.binary(BinaryKind::Pow, base, g.splat(base.getType(), *exponent)));
 }
 
 static UnaryKind unaryKind(StringRef op) {
@@ -142,8 +142,8 @@ static void importSoftplus(ImportCall &call) {
   auto &g = call.g;
   Value x = call.value(0);
   Value tail = g.unary(UnaryKind::Neg, g.unary(UnaryKind::Abs, x));
-  Value log = g.unary(UnaryKind::Log,
-                      g.addScalar(g.unary(UnaryKind::Exp, tail), 1));
+  Value log =
+      g.unary(UnaryKind::Log, g.addScalar(g.unary(UnaryKind::Exp, tail), 1));
   call.set(0, g.add(g.unary(UnaryKind::Relu, x), log));
 }
 
@@ -153,7 +153,8 @@ static void importLeakyRelu(ImportCall &call) {
   Value x = call.value(0);
   Value isPositive =
       g.compare(graph::Predicate::Gt, x, g.splat(x.getType(), 0));
-  call.set(0, g.select(isPositive, x, g.scale(x, call.floatAttr("alpha", 0.01))));
+  call.set(0,
+           g.select(isPositive, x, g.scale(x, call.floatAttr("alpha", 0.01))));
 }
 
 static void importClip(ImportCall &call) {
@@ -176,16 +177,15 @@ static void importClip(ImportCall &call) {
 }
 
 static void importCompare(ImportCall &call) {
-  graph::Predicate predicate =
-      StringSwitch<graph::Predicate>(call.node.op)
-          .Case("Equal", graph::Predicate::Eq)
-          .Case("Less", graph::Predicate::Lt)
-          .Case("LessOrEqual", graph::Predicate::Le)
-          .Case("Greater", graph::Predicate::Gt)
-          .Default(graph::Predicate::Ge);
+  graph::Predicate predicate = StringSwitch<graph::Predicate>(call.node.op)
+                                   .Case("Equal", graph::Predicate::Eq)
+                                   .Case("Less", graph::Predicate::Lt)
+                                   .Case("LessOrEqual", graph::Predicate::Le)
+                                   .Case("Greater", graph::Predicate::Gt)
+                                   .Default(graph::Predicate::Ge);
   Shape shape = commonShapeOfAll(call);
-  call.set(0, call.g.compare(predicate, call.value(0, shape),
-                             call.value(1, shape)));
+  call.set(
+      0, call.g.compare(predicate, call.value(0, shape), call.value(1, shape)));
 }
 
 static void importIsNan(ImportCall &call) {
@@ -228,11 +228,11 @@ static void importIdentity(ImportCall &call) { call.set(0, call.value(0)); }
 /// Inference form: identity. Opset 12 moved ratio and mode to inputs.
 static void importDropout(ImportCall &call) {
   bool isTraining = call.has(2) && call.splat(2).value_or(1) != 0;
-  double ratio = call.has(1) ? call.splat(1).value_or(1)
-                             : call.floatAttr("ratio", 0.5);
-  if (isTraining && ratio != 0)
+  double ratio =
+      call.has(1) ? call.splat(1).value_or(1) : call.floatAttr("ratio", 0.5);
+  if (isTraining && ratio != 0 && call.honoursDropout())
     call.fail("in training mode (ratio " + std::to_string(ratio) +
-              ") is a later step; export in eval mode, or set dropout to off");
+              ") is a later step; export in eval mode, or set dropout to \"off\"");
   call.set(0, call.value(0));
   if (call.wants(1)) {
     auto type = mlir::cast<mlir::RankedTensorType>(call.value(0).getType());

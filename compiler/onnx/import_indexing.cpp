@@ -104,8 +104,7 @@ static void importGather(ImportCall &call) {
   // Indices that repeat along a dim (positions along the batch) are gathered
   // once and repeated.
   Compressed small = compress(call.constant(1));
-  std::vector<Run> runs =
-      runsOf(placesAlong(call, small.tensor, data[axis]));
+  std::vector<Run> runs = runsOf(placesAlong(call, small.tensor, data[axis]));
   if (isTable && runs.size() > 1) {
     importEmbedding(call);
     return;
@@ -134,9 +133,9 @@ namespace {
 /// GatherND's indices as a grid: place k of result position [j0, j1, ...] is
 /// first[k] + j * steps[k] for the one grid dim j that drives k.
 struct IndexGrid {
-  Shape grid;          ///< the result's leading dims
+  Shape grid;                 ///< the result's leading dims
   Shape first, steps, counts; ///< by indexed dim of the data
-  Shape drives;        ///< by grid dim: the indexed dim, -1: none
+  Shape drives;               ///< by grid dim: the indexed dim, -1: none
   bool isRegular = true;
 };
 } // namespace
@@ -228,10 +227,9 @@ static void importTrilu(ImportCall &call) {
     int64_t distance = i % columns - i / columns;
     keep[i] = isUpper ? distance >= diagonal : distance <= diagonal;
   }
-  Value mask = call.g.broadcastTo(
-      call.materialize(
-          HostTensor::fromIntegers(DataType::Bool, {rows, columns}, keep)),
-      shape);
+  Value mask = call.g.broadcastTo(call.materialize(HostTensor::fromIntegers(
+                                      DataType::Bool, {rows, columns}, keep)),
+                                  shape);
   Value x = call.value(0);
   call.set(0, call.g.select(mask, x, call.g.splat(x.getType(), 0)));
 }

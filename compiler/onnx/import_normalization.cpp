@@ -34,7 +34,8 @@ static Value logSoftmax(ImportCall &call, Value x) {
   int64_t last = int64_t(shape.size()) - 1;
   Value max = g.unreduce(g.reduce(ReduceKind::Max, x, {last}), shape, {last});
   Value shifted = g.sub(x, max);
-  Value sum = g.reduce(ReduceKind::Sum, g.unary(UnaryKind::Exp, shifted), {last});
+  Value sum =
+      g.reduce(ReduceKind::Sum, g.unary(UnaryKind::Exp, shifted), {last});
   Value log = g.unreduce(g.unary(UnaryKind::Log, sum), shape, {last});
   Value result = g.sub(shifted, log);
   call.noteLogSoftmax(result, x);
@@ -95,9 +96,8 @@ static void importNorm(ImportCall &call) {
   auto epsilon = g.builder.getF64FloatAttr(call.floatAttr("epsilon", 1e-5));
   Value result;
   if (isLayer) {
-    Value bias = call.has(2)
-                     ? g.convert(perChannel(2), graph::elementOf(x))
-                     : g.splat(scale.getType(), 0);
+    Value bias = call.has(2) ? g.convert(perChannel(2), graph::elementOf(x))
+                             : g.splat(scale.getType(), 0);
     result = g.builder.create<graph::LayerNormOp>(g.loc, x.getType(), x, scale,
                                                   bias, epsilon);
   } else {

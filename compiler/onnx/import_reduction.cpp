@@ -25,7 +25,7 @@ static void importReduce(ImportCall &call) {
     x = g.unary(UnaryKind::Abs, x);
   else if (op == "ReduceMin")
     x = g.unary(UnaryKind::Neg, x);
-  ReduceKind kind = op == "ReduceMean"                      ? ReduceKind::Mean
+  ReduceKind kind = op == "ReduceMean"                       ? ReduceKind::Mean
                     : op == "ReduceMax" || op == "ReduceMin" ? ReduceKind::Max
                                                              : ReduceKind::Sum;
   x = g.reduce(kind, x, reduction.axes);

@@ -2,14 +2,14 @@
 //
 // Reading an ONNX model: the file becomes a module of graph ops with static
 // shapes, its weights stay where they are and are named by file, offset and
-// length. docs/reference/import.md lists the supported ops.
+// length.
 #ifndef ECHELON_COMPILER_ONNX_IMPORTER_H
 #define ECHELON_COMPILER_ONNX_IMPORTER_H
 
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,6 +34,8 @@ struct ImportOptions {
   std::vector<std::vector<std::string>> split;
   /// Globs over parameter names. Empty `trainable`: all.
   std::vector<std::string> trainable, frozen;
+  /// False: a Dropout node in training mode passes its input on.
+  bool honoursDropout = true;
 };
 
 /// What the importer found and decided, one line each.

@@ -44,11 +44,10 @@ public:
 private:
   void expand(const Pending &call, const Function &function,
               std::vector<Pending> &todo);
-  onnx::NodeProto &copyBodyNode(const onnx::NodeProto &inner,
-                                const onnx::NodeProto &call,
-                                const onnx::FunctionProto &function,
-                                const std::string &prefix,
-                                const std::map<std::string, std::string> &bound);
+  onnx::NodeProto &
+  copyBodyNode(const onnx::NodeProto &inner, const onnx::NodeProto &call,
+               const onnx::FunctionProto &function, const std::string &prefix,
+               const std::map<std::string, std::string> &bound);
   Model &model;
   std::map<FunctionKey, Function> functions;
 };
@@ -136,8 +135,9 @@ void Inliner::expand(const Pending &call, const Function &function,
          " deep; a function must not call itself");
   if (call.proto->input_size() > body.input_size() ||
       call.proto->output_size() > body.output_size())
-    fail("node \"" + call.name + "\" has more inputs or outputs than function '" +
-         body.name() + "', which it calls");
+    fail("node \"" + call.name +
+         "\" has more inputs or outputs than function '" + body.name() +
+         "', which it calls");
   std::map<std::string, std::string> bound;
   for (int i = 0; i < body.input_size(); ++i)
     bound[body.input(i)] =
@@ -155,8 +155,8 @@ void Inliner::expand(const Pending &call, const Function &function,
         copyBodyNode(inner, *call.proto, body, prefix, bound);
     std::string name =
         prefix + (inner.name().empty() ? inner.op_type() : inner.name());
-    todo.push_back({&copy, call.fileIndex, call.depth + 1, name,
-                    &function.opsets});
+    todo.push_back(
+        {&copy, call.fileIndex, call.depth + 1, name, &function.opsets});
   }
   if (model.inlined.size() > kMaxNodes)
     fail("functions expand to more than " + Twine(kMaxNodes) + " nodes");

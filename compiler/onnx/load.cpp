@@ -7,9 +7,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <tuple>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
+#include <tuple>
 
 using namespace llvm;
 
@@ -72,8 +72,8 @@ static void checkVersions(Model &model) {
         continue;
       if (opset.version() < kMinOpset || opset.version() > kMaxOpset)
         fail(where + " uses opset " + Twine(opset.version()) +
-             "; supported are " + Twine(kMinOpset) + " to " +
-             Twine(kMaxOpset) + ": export with one of these");
+             "; supported are " + Twine(kMinOpset) + " to " + Twine(kMaxOpset) +
+             ": export with one of these");
       hasOpset = true;
       model.opset = opset.version();
     }
@@ -157,7 +157,8 @@ void Linker::addTensor(Tensor tensor, const std::string &name,
 void Linker::addInitializers() {
   const onnx::GraphProto &graph = model.proto->graph();
   if (graph.sparse_initializer_size())
-    fail("model '" + model.path + "' has sparse initializers, which are not "
+    fail("model '" + model.path +
+         "' has sparse initializers, which are not "
          "supported; convert them to dense ones");
   bool known = int(payloads.initializers.size()) == graph.initializer_size();
   for (int i = 0; i < graph.initializer_size(); ++i) {
@@ -215,7 +216,8 @@ void Linker::addOutputs() {
     output.value = valueOf(proto.name());
     if (output.value < 0)
       fail("a graph output has no name");
-    if (proto.type().has_tensor_type() && proto.type().tensor_type().has_shape())
+    if (proto.type().has_tensor_type() &&
+        proto.type().tensor_type().has_shape())
       output.dims = dimsOf(proto.type().tensor_type().shape(),
                            "output '" + proto.name() + "'");
   }
@@ -319,14 +321,13 @@ static void checkOverlaps(const Model &model) {
     return std::make_tuple(StringRef(tensor->place->path),
                            tensor->place->offset, tensor->place->length);
   };
-  llvm::sort(external, [&](const Tensor *a, const Tensor *b) {
-    return key(a) < key(b);
-  });
+  llvm::sort(external,
+             [&](const Tensor *a, const Tensor *b) { return key(a) < key(b); });
   for (size_t i = 1; i < external.size(); ++i) {
     const DataPlace &before = *external[i - 1]->place;
     const DataPlace &after = *external[i]->place;
-    bool isShared = before.offset == after.offset &&
-                    before.length == after.length;
+    bool isShared =
+        before.offset == after.offset && before.length == after.length;
     if (before.path == after.path && !isShared &&
         after.offset < before.offset + before.length)
       fail("external data of '" + external[i - 1]->name + "' and '" +

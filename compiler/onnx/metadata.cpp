@@ -48,7 +48,8 @@ FxCall parseFxCall(const Node &node) {
   StringRef name = text.slice(target + strlen("target=torch.ops."), arguments);
   auto [space, rest] = name.split('.');
   call.target = (space + "." + rest.split('.').first).str();
-  call.arguments = splitArguments(text.substr(arguments + strlen("](args = (")));
+  call.arguments =
+      splitArguments(text.substr(arguments + strlen("](args = (")));
   return call;
 }
 
@@ -57,9 +58,8 @@ static int argumentOf(const FxCall &call, const Node &node, unsigned index) {
   StringRef op = node.op;
   bool isBias = op == "Add" || index == 2;
   return StringSwitch<int>(call.target)
-      .Case("aten.layer_norm", op == "LayerNormalization" && index >= 1
-                                   ? int(index) + 1
-                                   : -1)
+      .Case("aten.layer_norm",
+            op == "LayerNormalization" && index >= 1 ? int(index) + 1 : -1)
       .Case("aten.addmm", op == "Gemm" ? (index == 2 ? 0 : int(index) + 1) : -1)
       .Case("aten.linear", isBias ? 2 : 1)
       .Cases("aten.conv1d", "aten.conv2d", "aten.conv3d", "aten.convolution",

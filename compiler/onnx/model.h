@@ -43,7 +43,7 @@ struct Node {
   const onnx::NodeProto *proto = nullptr;
   std::string name; ///< never empty
   std::string op;
-  std::string domain; ///< "" for ai.onnx
+  std::string domain;  ///< "" for ai.onnx
   int64_t version = 0; ///< opset of its domain in force
   int fileIndex = 0;   ///< of the node, or of the call it was inlined from
   std::vector<int> inputs, outputs; ///< value numbers, -1: absent

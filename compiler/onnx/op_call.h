@@ -107,8 +107,8 @@ enum class Position {
 /// Building graph ops for a node.
 class ImportCall : public OpCall {
 public:
-  ImportCall(GraphImporter &importer, const Node &node, mlir::OpBuilder &builder,
-             mlir::Location loc);
+  ImportCall(GraphImporter &importer, const Node &node,
+             mlir::OpBuilder &builder, mlir::Location loc);
 
   TensorInfo info(unsigned index) override;
   const HostTensor &constant(unsigned index) override;
@@ -135,11 +135,14 @@ public:
   void setSequence(unsigned output, std::vector<mlir::Value> values);
   const std::vector<mlir::Value> &sequence(unsigned index);
 
-  /// Throws unless these inputs (those that are present) are floats of one type.
+  /// Throws unless these inputs (those that are present) are floats of one
+  /// type.
   void requireFloats(std::initializer_list<unsigned> inputs);
   /// Marks `value` as log_softmax(logits) over the last dim.
   void noteLogSoftmax(mlir::Value value, mlir::Value logits);
   mlir::Value logitsOf(mlir::Value logSoftmax);
+  /// The spec's `dropout`.
+  bool honoursDropout() const;
 
   GraphImporter &importer;
   graph::GraphBuilder g;

@@ -5,15 +5,11 @@
 // the dims along which they repeat (a causal mask is [S, S], not [B, 1, S, S]).
 #include "compiler/onnx/graph_importer.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace llvm;
 using mlir::Value;
 
 namespace echelon::onnx_import {
-
-/// Bytes that all folded constants of a model may take together.
-static constexpr int64_t kMaxFoldedTotal = int64_t(2) << 30;
 
 DataType computeType(DataType type) {
   switch (type) {
@@ -30,18 +26,6 @@ DataType computeType(DataType type) {
   default:
     return type;
   }
-}
-
-static DataType typeOf(mlir::Type type) {
-  if (type.isF64())
-    return DataType::F64;
-  if (type.isBF16())
-    return DataType::BF16;
-  if (type.isInteger(1))
-    return DataType::Bool;
-  if (type.isInteger(32))
-    return DataType::I32;
-  return type.isInteger(64) ? DataType::I64 : DataType::F32;
 }
 
 /// Whether the dim's slices are all equal.
@@ -98,10 +82,10 @@ static mlir::DenseElementsAttr elementsAttr(const HostTensor &tensor,
   HostTensor converted = tensor;
   DataType to = computeType(tensor.type);
   if (to != tensor.type)
-    converted = isFloat(to)
-                    ? HostTensor::fromReals(to, tensor.shape, tensor.reals())
-                    : HostTensor::fromIntegers(to, tensor.shape,
-                                               tensor.integers());
+    converted =
+        isFloat(to)
+            ? HostTensor::fromReals(to, tensor.shape, tensor.reals())
+            : HostTensor::fromIntegers(to, tensor.shape, tensor.integers());
   return mlir::DenseElementsAttr::getFromRawBuffer(
       type, ArrayRef(reinterpret_cast<const char *>(converted.data),
                      size_t(converted.bytes())));
@@ -121,7 +105,8 @@ Value GraphImporter::materialize(const HostTensor &tensor, ArrayRef<int64_t> to,
   if (small.dims.empty()) {
     // A splat costs nothing at any shape.
     auto type = mlir::RankedTensorType::get(shape, element);
-    auto one = elementsAttr(small.tensor, mlir::RankedTensorType::get({}, element));
+    auto one =
+        elementsAttr(small.tensor, mlir::RankedTensorType::get({}, element));
     auto splat = mlir::SplatElementsAttr::get(
         type, one.getSplatValue<mlir::Attribute>());
     return at.create<graph::ConstantOp>(loc, type, splat);
@@ -139,124 +124,6 @@ Value GraphImporter::spread(const Written &constant, ArrayRef<int64_t> shape,
   for (int64_t dim : constant.dims)
     dims.push_back(dim + lead);
   return graph::GraphBuilder(at, loc).broadcast(constant.value, shape, dims);
-}
-
-std::string GraphImporter::missingResult(int value,
-                                         const std::string &reader) const {
-  const Node &producer = model.nodes[model.values[value].producer];
-  return reader + " reads '" + model.values[value].name + "', result " +
-         std::to_string(model.values[value].output) + " of " + producer.op +
-         " at " + model.describe(producer) +
-         ", which is not supported or no tensor";
-}
-
-TensorInfo GraphImporter::infoOf(int value) {
-  auto known = values.find(value);
-  if (known != values.end()) {
-    Value result = known->second;
-    return {typeOf(graph::elementOf(result)), graph::shapeOf(result)};
-  }
-  int tensor = model.values[value].tensor;
-  if (tensor >= 0)
-    return {computeType(model.tensors[tensor].values.type),
-            model.tensors[tensor].values.shape};
-  if (dynamic[value])
-    fail(missingResult(value, "a node"));
-  if (!folded.count(value) && lacksData(value)) {
-    // Parameters that are only declared cannot be evaluated, but imported.
-    int producer = model.values[value].producer;
-    importStaticPath(value, parameters.traceRoots(value, producer, 0));
-    return infoOf(value);
-  }
-  int producer = model.values[value].producer;
-  const HostTensor &host = hostValue(value, model.nodes[producer]);
-  return {computeType(host.type), host.shape};
-}
-
-bool GraphImporter::lacksData(int value) {
-  int producer = model.values[value].producer;
-  if (producer < 0)
-    return !model.tensors[model.values[value].tensor].values.data;
-  return any_of(parameters.traceRoots(value, producer, 0),
-                [&](const RootUse &root) {
-                  int tensor = model.values[root.value].tensor;
-                  return !model.tensors[tensor].values.data;
-                });
-}
-
-const HostTensor &GraphImporter::hostValue(int value, const Node &user) {
-  int tensor = model.values[value].tensor;
-  if (tensor >= 0) {
-    const HostTensor &host = model.tensors[tensor].values;
-    if (!host.data)
-      fail("initializer '" + model.values[value].name +
-           "' has no stored values, only a rule for its first ones; " +
-           (user.name.empty() ? "it" : model.describe(user)) +
-           " needs them as a constant");
-    return host;
-  }
-  auto known = folded.find(value);
-  if (known == folded.end()) {
-    evaluate(value, user);
-    known = folded.find(value);
-    if (known == folded.end())
-      fail("value '" + model.values[value].name + "' cannot be evaluated");
-  }
-  return known->second;
-}
-
-void GraphImporter::evaluate(int value, const Node &user) {
-  std::vector<int> todo{value}, nodes;
-  DenseSet<int> seen;
-  while (!todo.empty()) {
-    int current = todo.back();
-    todo.pop_back();
-    int producer = model.values[current].producer;
-    if (producer < 0 || folded.count(current) || dynamic[current] ||
-        !seen.insert(producer).second)
-      continue;
-    nodes.push_back(producer);
-    for (auto [index, input] : enumerate(model.nodes[producer].inputs))
-      if (input >= 0 && !readsTypeOnly(model.nodes[producer], index))
-        todo.push_back(input);
-  }
-  llvm::sort(nodes);
-  for (int node : nodes)
-    foldNode(node, user);
-}
-
-void GraphImporter::foldNode(int index, const Node &user) {
-  const Node &node = model.nodes[index];
-  const OpRow *row = rowOf[index];
-  if (!row || !row->fold)
-    fail(model.describe(node) + ": " + node.op +
-         " on constants is not supported" +
-         (user.name.empty() ? "" : "; " + model.describe(user) +
-                                       " needs its value as a constant"));
-  std::vector<const HostTensor *> inputs;
-  std::vector<TensorInfo> infos;
-  for (auto [position, input] : enumerate(node.inputs)) {
-    bool isTypeOnly = readsTypeOnly(node, position);
-    inputs.push_back(input < 0 || isTypeOnly ? nullptr
-                                             : &hostValue(input, node));
-    if (input < 0)
-      infos.push_back({});
-    else if (isTypeOnly)
-      infos.push_back(infoOf(input));
-    else
-      infos.push_back({inputs.back()->type, inputs.back()->shape});
-  }
-  FoldCall call(model, node, std::move(inputs), std::move(infos));
-  row->fold(call);
-  for (auto [output, value] : enumerate(node.outputs))
-    if (value >= 0 && call.results[output]) {
-      const HostTensor &result = *call.results[output];
-      foldedBytes += result.bytes();
-      if (foldedBytes > kMaxFoldedTotal)
-        fail(model.describe(node) + ": the constants of this model take more "
-             "than " + Twine(kMaxFoldedTotal >> 20) + " MiB when folded");
-      folded[value] = result;
-    }
 }
 
 void GraphImporter::importStaticPath(int value, ArrayRef<RootUse> roots) {
@@ -363,16 +230,15 @@ Value GraphImporter::operand(const Node &node, unsigned index,
   bool isDirect = model.values[value].tensor >= 0;
   if (isDirect && node.op == "Identity" && !roots.empty())
     roots[0].identity = node.outputs[0];
-  bool isStaticNode = node.outputs.empty() || node.outputs[0] < 0 ||
-                      !dynamic[node.outputs[0]];
+  bool isStaticNode =
+      node.outputs.empty() || node.outputs[0] < 0 || !dynamic[node.outputs[0]];
   bool trains;
   if (isStaticNode) {
     // On the way from a parameter: its roots were chosen at the frontier.
     trains = isDirect && !roots.empty() && parameterRoots.count(value);
   } else {
     trains = parameters.isTrained(
-        position, roots, infoOf(value),
-        [&]() -> const HostTensor * {
+        position, roots, infoOf(value), [&]() -> const HostTensor * {
           return lacksData(value) ? nullptr : &hostValue(value, node);
         });
     trains |= isDirect && !roots.empty() && parameterRoots.count(value);
@@ -393,15 +259,15 @@ Value GraphImporter::operand(const Node &node, unsigned index,
   }
   const HostTensor &host = hostValue(value, node);
   if (auto known = written.find(value); known != written.end())
-    return spread(known->second, to.empty() ? ArrayRef<int64_t>(host.shape) : to,
-                  at, loc);
+    return spread(known->second,
+                  to.empty() ? ArrayRef<int64_t>(host.shape) : to, at, loc);
   Value result = materialize(host, to, at, loc);
   // Remember a large one, which would be compressed again for every layer.
   Value small = result;
   if (auto broadcast = result.getDefiningOp<graph::BroadcastOp>()) {
     small = broadcast.getInput();
-    int64_t lead = int64_t(graph::shapeOf(result).size()) -
-                   int64_t(host.shape.size());
+    int64_t lead =
+        int64_t(graph::shapeOf(result).size()) - int64_t(host.shape.size());
     Shape dims;
     for (int64_t dim : broadcast.getDims())
       dims.push_back(dim - lead);

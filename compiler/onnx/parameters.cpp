@@ -88,8 +88,7 @@ bool Parameters::mayTie(const std::string &a, const std::string &b) const {
 }
 
 /// Rule (c): a 2-D weight stored twice, directly or transposed.
-std::optional<ParameterUse>
-Parameters::findTied(const Tensor &tensor) const {
+std::optional<ParameterUse> Parameters::findTied(const Tensor &tensor) const {
   const HostTensor &values = tensor.values;
   if (values.shape.size() != 2 || !values.data || values.allEqual())
     return std::nullopt;
@@ -179,8 +178,8 @@ std::optional<ParameterUse> Parameters::findKnown(std::string &key,
     return std::nullopt;
   const Tensor &tensor = tensorOf(use);
   const std::string &name = all[known->second].name;
-  std::string where = "'" + tensor.name + "' at " +
-                      model.describe(model.nodes[use.node]);
+  std::string where =
+      "'" + tensor.name + "' at " + model.describe(model.nodes[use.node]);
   ParameterUse match = matchTensor(known->second, tensor);
   if (match.parameter >= 0) {
     if (match.isTransposed)
@@ -232,7 +231,8 @@ void Parameters::explain(const RootUse &use, const Parameter &parameter,
            "' (parameters.tie joins them)");
   else if (!parameter.isNamedByMetadata && !parseFxCall(node).target.empty() &&
            fxNames[use.value].empty())
-    decide(where + " has no parameter's name in the exporter's metadata: it was "
+    decide(where +
+           " has no parameter's name in the exporter's metadata: it was "
            "folded from one and trains as it is (export with optimize=False to "
            "train the source's parameters)");
 }
@@ -268,8 +268,8 @@ ParameterUse Parameters::resolve(const RootUse &use, Position position,
   FxOperand fx = fxOperand(model.nodes[use.node], use.input, tensor.name);
   bool isNamed = fx.kind == FxOperand::Kind::Parameter;
   bool isSplit = !isNamed && splitsUses(use);
-  std::string key = isNamed ? "fx:" + fx.placeholder
-                            : "tensor:" + std::to_string(use.value);
+  std::string key =
+      isNamed ? "fx:" + fx.placeholder : "tensor:" + std::to_string(use.value);
   if (isSplit)
     key += "@" + std::to_string(use.node);
   int64_t copies = foldedCopies(tensor, position, batch);
@@ -336,9 +336,9 @@ void Parameters::finish() {
           return tensor.name == name;
         });
         if (!isTensor && !wantedNames.contains(name))
-          fail(Twine("parameters.") + (groups == &options.tie ? "tie" : "split") +
-               " names '" + name + "', which is no parameter of '" +
-               model.fileName + "'");
+          fail(Twine("parameters.") +
+               (groups == &options.tie ? "tie" : "split") + " names '" + name +
+               "', which is no parameter of '" + model.fileName + "'");
       }
   struct {
     const std::vector<std::string> *globs;

@@ -51,8 +51,8 @@ public:
   std::vector<RootUse> traceRoots(int value, int node, unsigned input) const;
 
   /// Whether a static operand made of `roots` trains at that position of a
-  /// dynamic node. `info` is its type, `host` gives its elements or null if they
-  /// are not stored.
+  /// dynamic node. `info` is its type, `host` gives its elements or null if
+  /// they are not stored.
   bool isTrained(Position position, llvm::ArrayRef<RootUse> roots,
                  const TensorInfo &info,
                  llvm::function_ref<const HostTensor *()> host) const;
@@ -102,7 +102,7 @@ private:
   const Model &model;
   const ImportOptions &options;
   ImportReport &report;
-  std::vector<int> readers; ///< by value: how many node inputs read it
+  std::vector<int> readers;         ///< by value: how many node inputs read it
   std::vector<std::string> fxNames; ///< by value: a placeholder, or ""
   std::map<std::string, int> byKey;
   llvm::StringSet<> names;       ///< of parameters

@@ -53,7 +53,8 @@ Shape flattenShape(OpCall &call) {
               Twine(rank));
   axis = axis < 0 ? axis + rank : axis;
   ArrayRef<int64_t> sizes(from);
-  return {elementsOf(sizes.take_front(axis)), elementsOf(sizes.drop_front(axis))};
+  return {elementsOf(sizes.take_front(axis)),
+          elementsOf(sizes.drop_front(axis))};
 }
 
 Shape squeezeShape(OpCall &call) {
@@ -125,8 +126,7 @@ static void sliceDim(OpCall &call, Window &window, int64_t axis, int64_t start,
   int64_t distance = step > 0 ? end - start : start - end;
   // |step| as unsigned: -INT64_MIN does not exist.
   uint64_t stride = step > 0 ? uint64_t(step) : 0 - uint64_t(step);
-  uint64_t count =
-      distance <= 0 ? 0 : (uint64_t(distance) - 1) / stride + 1;
+  uint64_t count = distance <= 0 ? 0 : (uint64_t(distance) - 1) / stride + 1;
   window.offsets[axis] = start;
   window.sizes[axis] = int64_t(count);
   window.strides[axis] = count <= 1 ? 1 : step;

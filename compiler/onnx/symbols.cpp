@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of the graph inputs: a named dim takes its size from the spec, else from
-// the batches' shapes, else, as dim 0, from batch.micro. A name may be a sum or
-// product of names and numbers (`past + sequence`).
+// Sizes of the graph inputs: a named dim takes its size from the spec, else
+// from the batches' shapes, else, as dim 0, from batch.micro. A name may be a
+// sum or product of names and numbers (`past + sequence`).
 #include "compiler/onnx/graph_importer.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -123,11 +123,12 @@ std::optional<int64_t> Binder::sizeOf(const GraphInput &input,
 
 std::vector<Shape> Binder::run(ImportReport &report) {
   for (const auto &[symbol, size] : options.symbols) {
-    bool isKnown = any_of(model.inputs, [&, &name = symbol](const GraphInput &input) {
-      return any_of(input.dims, [&](const GraphInput::Dim &dim) {
-        return StringRef(dim.symbol).contains(name);
-      });
-    });
+    bool isKnown =
+        any_of(model.inputs, [&, &name = symbol](const GraphInput &input) {
+          return any_of(input.dims, [&](const GraphInput::Dim &dim) {
+            return StringRef(dim.symbol).contains(name);
+          });
+        });
     if (!isKnown)
       fail("symbols has '" + symbol + "', which is no dim of an input of '" +
            model.fileName + "'");
@@ -158,7 +159,8 @@ std::vector<Shape> Binder::run(ImportReport &report) {
   }
   if (!unbound.empty())
     fail("sizes of these dims are not known; give them in `symbols` of the "
-         "spec, or batches, or batch.micro for dim 0:" + unbound);
+         "spec, or batches, or batch.micro for dim 0:" +
+         unbound);
   for (const auto &[symbol, binding] : bound)
     report.symbols.push_back(symbol + " = " + std::to_string(binding.size) +
                              " (" + binding.origin + ")");
@@ -173,9 +175,8 @@ std::vector<Shape> bindShapes(const Model &model, const ImportOptions &options,
         *options.micro != input.dims[0].size)
       report.decisions.push_back(
           "input '" + input.name + "' has batch " +
-          std::to_string(input.dims[0].size) +
-          " baked in; micro-batches of " + std::to_string(*options.micro) +
-          " need it rewritten");
+          std::to_string(input.dims[0].size) + " baked in; micro-batches of " +
+          std::to_string(*options.micro) + " need it rewritten");
   return shapes;
 }
 

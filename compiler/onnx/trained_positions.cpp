@@ -33,10 +33,11 @@ static unsigned differentiableInputs(StringRef op) {
 /// A buffer that modules register under these names.
 static bool isBufferName(StringRef name) {
   std::string lower = name.lower();
-  return any_of(ArrayRef<StringRef>{"inv_freq", "cos_cached", "sin_cached",
-                                    "rotary_emb", "running_mean", "running_var",
-                                    "masked_bias", "causal_mask", "alibi"},
-                [&](StringRef part) { return StringRef(lower).contains(part); });
+  return any_of(
+      ArrayRef<StringRef>{"inv_freq", "cos_cached", "sin_cached", "rotary_emb",
+                          "running_mean", "running_var", "masked_bias",
+                          "causal_mask", "alibi"},
+      [&](StringRef part) { return StringRef(lower).contains(part); });
 }
 
 std::vector<RootUse> Parameters::traceRoots(int value, int node,

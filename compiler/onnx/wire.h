@@ -10,8 +10,8 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <onnx/onnx_pb.h>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +36,8 @@ struct WireIndex {
 /// the protobuf parser reports.
 WireIndex indexPayloads(llvm::ArrayRef<uint8_t> file);
 
-/// The same message with the raw_data of its large initializers emptied, so that
-/// parsing it does not copy the weights. Nothing if the file is malformed.
+/// The same message with the raw_data of its large initializers emptied, so
+/// that parsing it does not copy the weights. Nothing if the file is malformed.
 std::optional<std::string> withoutPayloads(llvm::ArrayRef<uint8_t> file);
 
 /// Node metadata (NodeProto field 9, IR 10), which libonnx 1.12 keeps as an

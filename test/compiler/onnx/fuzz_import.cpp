@@ -7,11 +7,11 @@
 // reaches deeper. Meant for a build with the address sanitizer. With
 // `--keep DIR` each mutation is written there before it is imported.
 #include "compiler/onnx/importer.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/IR/MLIRContext.h"
 #include <chrono>
 #include <google/protobuf/stubs/logging.h>
 #include <map>
@@ -234,7 +234,8 @@ static void importOne(const std::string &file, uint64_t index, Tally &tally) {
   }
   ++tally.refused;
   std::string message = toString(module.takeError());
-  // An op that MLIR's verifier refuses is the importer's fault, not the model's.
+  // An op that MLIR's verifier refuses is the importer's fault, not the
+  // model's.
   if (message.size() < 10 ||
       StringRef(message).starts_with("imported op does not")) {
     ++tally.improper;
@@ -270,8 +271,8 @@ int main(int argc, char **argv) {
   Mutator mutator(seed);
   Tally tally;
   for (uint64_t i = 0; i < count; ++i) {
-    std::string file = (folder + "/mutant" + (isKept ? Twine(i) : Twine("")) +
-                        ".onnx").str();
+    std::string file =
+        (folder + "/mutant" + (isKept ? Twine(i) : Twine("")) + ".onnx").str();
     if (!writeFile(file, mutator.mutate(originals[i % originals.size()])))
       return 1;
     importOne(file, i, tally);

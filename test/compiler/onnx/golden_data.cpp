@@ -68,7 +68,8 @@ static Expected<std::vector<RefTensor>> batchZero(mlir::func::FuncOp function,
     return batches.takeError();
   std::vector<RefTensor> arguments;
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    auto name = function.getArgAttrOfType<mlir::StringAttr>(index, "graph.name");
+    auto name =
+        function.getArgAttrOfType<mlir::StringAttr>(index, "graph.name");
     auto at = batches->find("0." + name.str());
     if (at == batches->end())
       return createStringError("batches have no input '" + name.str() + "'");
@@ -87,7 +88,8 @@ static Expected<RefTensor> expectedOutput(StringRef output, StringRef folder) {
   auto text = MemoryBuffer::getFile(pathIn(folder, "golden.json"));
   if (!text)
     return createStringError("cannot read golden.json of '" + folder + "'");
-  auto golden = nlohmann::json::parse((*text)->getBuffer().str(), nullptr, false);
+  auto golden =
+      nlohmann::json::parse((*text)->getBuffer().str(), nullptr, false);
   return RefTensor{{}, {golden["steps"][0]["loss"].get<double>()}};
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `echelon-import-check [--ir] [--quiet] [--compare] [--micro N] [--symbol NAME=SIZE]...
+// `echelon-import-check [--ir] [--quiet] [--compare] [--micro N] [--symbol
+// NAME=SIZE]...
 // [--input NAME=4x12]... MODEL...`:
 // imports models and prints the report, a count of the ops and, with --ir, the
 // module. Exit code 1 if any model does not import.
 #include "compiler/onnx/importer.h"
 #include "dialects/graph/graph_dialect.h"
-#include "test/compiler/onnx/golden_data.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "test/compiler/onnx/golden_data.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -35,9 +36,8 @@ static bool check(StringRef path, const echelon::ImportOptions &options) {
     return false;
   }
   std::map<std::string, int> ops;
-  (*module)->walk([&](mlir::Operation *op) {
-    ++ops[op->getName().getStringRef().str()];
-  });
+  (*module)->walk(
+      [&](mlir::Operation *op) { ++ops[op->getName().getStringRef().str()]; });
   int parameters = 0, trainable = 0;
   for (auto variable :
        (*module)->getBody()->getOps<echelon::graph::VariableOp>()) {

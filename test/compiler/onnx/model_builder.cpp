@@ -20,7 +20,8 @@ ModelBuilder::ModelBuilder(int64_t opset, int64_t irVersion)
 void ModelBuilder::input(const std::string &name, const Ints &dims, int type) {
   onnx::ValueInfoProto &value = *graph.add_input();
   value.set_name(name);
-  onnx::TypeProto::Tensor &tensor = *value.mutable_type()->mutable_tensor_type();
+  onnx::TypeProto::Tensor &tensor =
+      *value.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(type);
   tensor.mutable_shape();
   for (size_t dim = 0; dim < dims.size(); ++dim) {
@@ -169,7 +170,8 @@ Imported::run(const std::vector<std::vector<double>> &arguments) {
   for (auto [argument, given] :
        llvm::zip_equal(function.getArguments(), arguments))
     values.push_back(
-        {Shape(mlir::cast<mlir::RankedTensorType>(argument.getType()).getShape()),
+        {Shape(
+             mlir::cast<mlir::RankedTensorType>(argument.getType()).getShape()),
          given});
   auto results = interpret(function.front(), values, *variables);
   if (!results) {

@@ -34,7 +34,8 @@ public:
   /// Node metadata as the dynamo exporter writes it (field 9).
   static void metadata(onnx::NodeProto &node, const std::string &key,
                        const std::string &value);
-  static void set(onnx::NodeProto &node, const std::string &name, int64_t value);
+  static void set(onnx::NodeProto &node, const std::string &name,
+                  int64_t value);
   static void set(onnx::NodeProto &node, const std::string &name,
                   const Ints &values);
   static void set(onnx::NodeProto &node, const std::string &name,

@@ -174,15 +174,14 @@ TEST(OnnxParameters, MetadataNamesMergedParameters) {
   b.initializer("m.ln_1.bias", {2}, {0, 0});
   for (int layer : {1, 2}) {
     std::string n = std::to_string(layer);
-    onnx::NodeProto &norm =
-        b.node("LayerNormalization",
-               {layer == 1 ? "x" : "h1", "m.ln_1.weight", "m.ln_1.bias"},
-               {"h" + n});
+    onnx::NodeProto &norm = b.node(
+        "LayerNormalization",
+        {layer == 1 ? "x" : "h1", "m.ln_1.weight", "m.ln_1.bias"}, {"h" + n});
     ModelBuilder::metadata(
         norm, kFx,
         "%layer_norm : [num_users=1] = call_function[target=torch.ops.aten."
-        "layer_norm.default](args = (%x, [2], %p_m_ln_" + n +
-            "_weight, %p_m_ln_" + n + "_bias, 1e-05, False), kwargs = {})");
+        "layer_norm.default](args = (%x, [2], %p_m_ln_" +
+            n + "_weight, %p_m_ln_" + n + "_bias, 1e-05, False), kwargs = {})");
     ModelBuilder::metadata(norm, kScopes, "['', 'm', 'm.ln_" + n + "', 'y']");
   }
   b.output("h2");
@@ -219,8 +218,8 @@ TEST(OnnxParameters, AConstantExpandedOverTheBatchIsOneSlice) {
   b.output("y");
   Imported m(b.model);
   ASSERT_TRUE(m.good()) << m.error;
-  auto type = mlir::cast<mlir::RankedTensorType>(
-      m.parameter("token.type").getType());
+  auto type =
+      mlir::cast<mlir::RankedTensorType>(m.parameter("token.type").getType());
   EXPECT_EQ(type.getShape(), (llvm::ArrayRef<int64_t>{1, 2, 2}));
   EXPECT_EQ(m.run({std::vector<double>(8, 0)})[0].values,
             (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));

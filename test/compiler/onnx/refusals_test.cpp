@@ -48,8 +48,9 @@ TEST(OnnxRefusals, Versions) {
   newOpset.node("Relu", {"x"}, {"y"});
   newOpset.input("x", {1});
   newOpset.output("y");
-  EXPECT_NE(errorOf(newOpset.model).find("uses opset 26; supported are 7 to 25"),
-            std::string::npos);
+  EXPECT_NE(
+      errorOf(newOpset.model).find("uses opset 26; supported are 7 to 25"),
+      std::string::npos);
   ModelBuilder newIr = identity();
   newIr.model.set_ir_version(15);
   EXPECT_NE(errorOf(newIr.model).find("IR version 15"), std::string::npos);
@@ -102,7 +103,8 @@ TEST(OnnxRefusals, WrongShapesNameTheNode) {
 
 TEST(OnnxRefusals, DeclaredOutputThatTheGraphContradicts) {
   ModelBuilder b = identity();
-  auto &type = *b.graph.mutable_output(0)->mutable_type()->mutable_tensor_type();
+  auto &type =
+      *b.graph.mutable_output(0)->mutable_type()->mutable_tensor_type();
   type.set_elem_type(onnx::TensorProto::FLOAT);
   type.mutable_shape()->add_dim()->set_dim_value(7);
   EXPECT_EQ(errorOf(b.model), "output 'y' is declared as [7], but the graph "
@@ -123,8 +125,8 @@ TEST(OnnxRefusals, UnboundSymbolsAreListed) {
   Imported m(b.model, options);
   ASSERT_TRUE(m.good()) << m.error;
   EXPECT_EQ(m.report.inputs[0], "x [3, 5] float");
-  EXPECT_EQ((*m.module)->getAttrOfType<mlir::IntegerAttr>("graph.batch").getInt(),
-            3);
+  EXPECT_EQ(
+      (*m.module)->getAttrOfType<mlir::IntegerAttr>("graph.batch").getInt(), 3);
   options.symbols = {{"x_9", 5}};
   EXPECT_NE(errorOf(b.model, options).find("symbols has 'x_9'"),
             std::string::npos);
@@ -165,7 +167,8 @@ TEST(OnnxRefusals, ExternalDataStaysInItsFolderAndSize) {
   EXPECT_EQ(import("w.bin", "4", "16"), "");
   EXPECT_NE(import("w.bin", "8", "16").find("ends beyond 'w.bin'"),
             std::string::npos);
-  EXPECT_NE(import("w.bin", "0", "12").find("has length 12"), std::string::npos);
+  EXPECT_NE(import("w.bin", "0", "12").find("has length 12"),
+            std::string::npos);
   EXPECT_NE(import("w.bin", "-4", "16").find("not a number of bytes"),
             std::string::npos);
   EXPECT_NE(import("../w.bin", "0", "16").find("relative path without '..'"),

@@ -58,6 +58,44 @@ TEST(Broadcast, Differences) {
         viewText("graph.broadcast", from, to, "{dims = " + list(dims) + "}"));
 }
 
+/// Views of views, which the canonicalizer merges: it may not change a
+/// gradient.
+TEST(Transpose, OfTranspose) {
+  checkGradient(R"(
+func.func @f(%x: tensor<2x3x4xf64>) -> tensor<2x4x3xf64> {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x3x4xf64>) -> tensor<3x4x2xf64>
+  %1 = graph.transpose %0 {permutation = array<i64: 2, 1, 0>} : (tensor<3x4x2xf64>) -> tensor<2x4x3xf64>
+  return %1 : tensor<2x4x3xf64>
+})");
+  checkGradient(R"(
+func.func @f(%x: tensor<2x3x4xf64>) -> tensor<4x2x3xf64> {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x3x4xf64>) -> tensor<3x4x2xf64>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 2, 0>} : (tensor<3x4x2xf64>) -> tensor<4x2x3xf64>
+  %2 = graph.unary exp %1 : tensor<4x2x3xf64>
+  return %2 : tensor<4x2x3xf64>
+})");
+}
+
+TEST(Broadcast, OfBroadcast) {
+  checkGradient(R"(
+func.func @f(%x: tensor<3xf64>) -> tensor<2x4x3x2xf64> {
+  %0 = graph.broadcast %x {dims = array<i64: 1>} : (tensor<3xf64>) -> tensor<4x3xf64>
+  %1 = graph.broadcast %0 {dims = array<i64: 1, 2>} : (tensor<4x3xf64>) -> tensor<2x4x3x2xf64>
+  %2 = graph.unary exp %1 : tensor<2x4x3x2xf64>
+  return %2 : tensor<2x4x3x2xf64>
+})");
+}
+
+TEST(Reshape, OfReshape) {
+  checkGradient(R"(
+func.func @f(%x: tensor<2x6xf64>) -> tensor<4x3xf64> {
+  %0 = graph.reshape %x : (tensor<2x6xf64>) -> tensor<12xf64>
+  %1 = graph.reshape %0 : (tensor<12xf64>) -> tensor<4x3xf64>
+  %2 = graph.unary exp %1 : tensor<4x3xf64>
+  return %2 : tensor<4x3xf64>
+})");
+}
+
 struct Window {
   Shape outer, inner, offsets, strides;
 };
