@@ -52,7 +52,9 @@ private:
       text += "\n";
     text += prefix.str() + diagnostic.str();
     std::string place = describeLocation(diagnostic.getLocation());
-    if (!isa<UnknownLoc>(diagnostic.getLocation()) && !place.empty())
+    auto file = dyn_cast<FileLineColLoc>(diagnostic.getLocation());
+    bool isWholeModel = file && file.getLine() == 0;
+    if (!isa<UnknownLoc>(diagnostic.getLocation()) && !isWholeModel && !place.empty())
       text += "\n  at " + place;
   }
   ScopedDiagnosticHandler handler;

@@ -6,6 +6,7 @@
 #include "dialects/exec/exec_dialect.h"
 #include "dialects/graph/graph_dialect.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
 
@@ -30,6 +31,19 @@ std::string mebibytes(int64_t bytes) {
 }
 
 } // namespace
+
+std::string describeParameters(ModuleOp module) {
+  int64_t elements = 0, trained = 0, tensors = 0;
+  for (auto variable : module.getOps<graph::VariableOp>()) {
+    if (variable.getVariableClass() != graph::VariableClass::Parameter)
+      continue;
+    int64_t size = cast<RankedTensorType>(variable.getType()).getNumElements();
+    elements += size;
+    trained += variable.getTrainable() ? size : 0;
+    ++tensors;
+  }
+  return llvm::formatv("{0} parameters in {1} tensors, {2} trained\n", elements, tensors, trained).str();
+}
 
 std::string describeOps(ModuleOp module) {
   std::string text;

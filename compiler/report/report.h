@@ -9,6 +9,9 @@
 
 namespace echelon {
 
+/// How many parameters there are, in elements and tensors, and how many of them train.
+std::string describeParameters(mlir::ModuleOp module);
+
 /// Ops of each function by kind, with FLOPs (2 a multiply-add) of one execution.
 std::string describeOps(mlir::ModuleOp module);
 

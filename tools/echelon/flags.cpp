@@ -228,8 +228,10 @@ int reportError(llvm::Error error) {
   int code = exitCodeOf(std::move(error), message);
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(message).split(lines, '\n');
-  for (llvm::StringRef line : lines)
-    llvm::errs() << "error: " << line << "\n";
+  for (llvm::StringRef line : lines) {
+    bool belongsAbove = line.starts_with(" ") || line.starts_with("note: ");
+    llvm::errs() << (belongsAbove ? "" : "error: ") << line << "\n";
+  }
   return code;
 }
 

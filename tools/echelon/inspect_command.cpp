@@ -28,7 +28,7 @@ int runInspectCommand(llvm::ArrayRef<llvm::StringRef> args) {
       compileToPhase(*options, Phase::Fusion, context, result);
   if (!module)
     return reportError(module.takeError());
-  llvm::outs() << result.report.text() << describeOps(**module);
+  llvm::outs() << result.report.text() << describeParameters(**module) << describeOps(**module);
   if (llvm::Error error = lowerToBuffers(**module, *options))
     return reportError(std::move(error));
   llvm::outs() << describeMemory(**module, buffers);

@@ -205,7 +205,7 @@ void expectDifferences(const std::string &what, std::vector<double> &values,
     scale = std::max(scale, std::fabs(one));
   for (size_t i = 0; i < values.size(); ++i) {
     double expected = difference(values[i], loss);
-    EXPECT_NEAR(gradient[i], expected, 1e-9 * scale)
+    EXPECT_NEAR(gradient[i], expected, 1e-10 * scale)
         << what << ", element " << i << " at " << values[i];
   }
 }

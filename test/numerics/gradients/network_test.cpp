@@ -220,24 +220,22 @@ TEST(Network, RotaryPositions) {
   check(n.finish(n.linear(x, "head", 5), labels), {kIds, kLabels});
 }
 
-/// Slices that overlap, that leave a gap, and that come in another order: their
-/// pads are summed or joined as fits.
-TEST(Network, PadsThatDoNotTile) {
-  for (auto [first, second, third] :
-       {std::tuple<int64_t, int64_t, int64_t>{0, 2, 4},
-        {0, 1, 4},
-        {0, 2, 2},
-        {4, 2, 0},
-        {0, 0, 0}}) {
+/// Slices that tile, that leave a gap between or behind, that overlap, and that
+/// come in another order: their pads are joined or summed as fits.
+TEST(Network, SlicesOfOneValue) {
+  const std::vector<int64_t> cases[] = {{0, 2, 4}, {4, 2, 0}, {0, 1, 4},
+                                        {0, 2, 2}, {0, 0, 0}, {0, 2},
+                                        {2, 4},    {0, 4}};
+  for (const std::vector<int64_t> &offsets : cases) {
     Network n;
     Value labels = n.input({2, 3});
-    Value x = n.parameter("x", {2, 3, 6});
-    Value y = n.g.unary(UnaryKind::Tanh, x);
-    auto part = [&](int64_t offset) {
-      return n.g.slice(y, {2, 3, 2}, {0, 0, offset}, {1, 1, 1});
-    };
-    Value sum = n.g.mul(n.g.add(part(first), part(second)), part(third));
-    check(n.finish(n.linear(sum, "head", 5), labels), {kLabels});
+    Value x = n.g.unary(UnaryKind::Tanh, n.parameter("x", {2, 3, 6}));
+    Value product;
+    for (int64_t offset : offsets) {
+      Value part = n.g.slice(x, {2, 3, 2}, {0, 0, offset}, {1, 1, 1});
+      product = product ? n.g.mul(product, part) : part;
+    }
+    check(n.finish(n.linear(product, "head", 5), labels), {kLabels});
   }
 }
 
