@@ -144,8 +144,8 @@ Expected<OwningOpRef<ModuleOp>> finishDump(OwningOpRef<ModuleOp> module, const C
   result.modelFolder = folder.str().str();
   (*module)->removeAttr(kModelFolder);
   if (Error error = checkAgainstDump(*module, options))
-    return std::move(error);
-  return std::move(module);
+    return error;
+  return module;
 }
 
 Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRContext &context,
@@ -323,13 +323,13 @@ Expected<OwningOpRef<ModuleOp>> compileToPhase(const CompileOptions &options, Ph
     if (failed(checkContract(**module, Phase::Import)))
       return compileError("internal: the importer left IR that breaks its contract");
     if (Error error = dump(**module, options, result, Phase::Import))
-      return std::move(error);
+      return error;
   }
   for (Phase phase : kPhases) {
     if (phase == Phase::Import || (options.compileFrom && phase <= *options.compileFrom) || phase > last)
       continue;
     if (Error error = runPhase(**module, options, phase, result))
-      return std::move(error);
+      return error;
   }
   if (auto batch = (**module)->getAttrOfType<IntegerAttr>("graph.batch"))
     result.micro = batch.getInt();
@@ -354,13 +354,13 @@ Expected<CompileResult> compileModel(const CompileOptions &options) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Phase last = options.compileTo.value_or(Phase::Lowering);
   if (Error error = checkOutput(options.output))
-    return std::move(error);
+    return error;
   Expected<OwningOpRef<ModuleOp>> module = compileToPhase(options, last, context, result);
   if (!module)
     return module.takeError();
   Error error = options.compileTo ? writeModule(**module, result.modelFolder, options.output) : emitBinary(**module, options, result);
   if (error)
-    return std::move(error);
+    return error;
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -40,13 +41,17 @@ static Expected<std::unique_ptr<TargetMachine>> makeTarget(const EmitOptions &op
   if (!target)
     return emitError("no code generator for this machine: " + message);
   bool host = options.cpu.empty();
+  std::unique_ptr<MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  if (!host && known && !known->isCPUStringValid(options.cpu))
+    return emitError("--target-cpu: '" + options.cpu + "' is no CPU of " + triple +
+                     "; `clang-19 --target=" + triple + " -print-supported-cpus` lists them");
   std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
       triple, host ? sys::getHostCPUName() : StringRef(options.cpu), host ? hostFeatures() : options.features,
       TargetOptions(), Reloc::PIC_, std::nullopt,
       options.optimize >= 2 ? CodeGenOptLevel::Default : CodeGenOptLevel::Less));
   if (!machine)
     return emitError("cannot make a code generator for '" + triple + "'");
-  return std::move(machine);
+  return machine;
 }
 
 static void optimizeModule(Module &module, TargetMachine &machine, unsigned level) {

@@ -7,7 +7,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include <fcntl.h>
 
 using namespace llvm;
 
@@ -22,13 +24,18 @@ static Expected<std::string> findProgram(ArrayRef<StringRef> names, StringRef pa
   return linkError("cannot link: none of " + join(names, ", ") + " is installed; install " + package);
 }
 
-/// The errno that the linker met while writing, by its text; none if it failed for another reason.
-static std::error_code writeFault(StringRef log) {
-  for (std::errc fault : {std::errc::no_space_on_device, std::errc::file_too_large, std::errc::io_error,
-                          std::errc::read_only_file_system})
-    if (log.contains(std::make_error_code(fault).message()))
-      return std::make_error_code(fault);
-  return inconvertibleErrorCode();
+/// The errno of writing a binary's bytes to `path`; none if there is room. Asked after a failed link: the linker's own
+/// words about a full disk, or a crash of it over a file size limit, say little.
+static std::error_code writeFault(StringRef path) {
+  constexpr off_t kMostBinaryBytes = 1 << 20;
+  int file = -1;
+  std::error_code code = sys::fs::openFileForWrite(path, file);
+  if (!code) {
+    code = std::error_code(posix_fallocate(file, 0, kMostBinaryBytes), std::generic_category());
+    sys::Process::SafelyCloseFileDescriptor(file);
+    sys::fs::remove(path);
+  }
+  return code ? code : inconvertibleErrorCode();
 }
 
 Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
@@ -60,7 +67,7 @@ Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
   if (code != 0) {
     auto text = MemoryBuffer::getFile(log);
     StringRef words = text ? (*text)->getBuffer().take_front(2000) : StringRef();
-    error = joinErrors(std::move(error), createStringError(writeFault(words), "linking '" + path + "' failed: " +
+    error = joinErrors(std::move(error), createStringError(writeFault(path), "linking '" + path + "' failed: " +
                                                                                   message + "\n" + words.rtrim()));
   }
   sys::fs::remove(log);

@@ -72,6 +72,8 @@ Expected<int32_t> dtypeOf(mlir::Type type) {
     return ECH_BF16;
   if (type.isF64())
     return ECH_F64;
+  if (type.isF16())
+    return ECH_F16;
   if (type.isInteger(32))
     return ECH_I32;
   if (type.isInteger(64))

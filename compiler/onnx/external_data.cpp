@@ -120,6 +120,15 @@ void TensorReader::readExternal(const onnx::TensorProto &proto, Tensor &tensor,
   tensor.place = DataPlace{location, offset, length};
 }
 
+/// The bytes that the tensor's shape asks for; a shape that no tensor can have is told with its owner.
+static uint64_t neededBytes(const HostTensor &tensor, const std::string &where) {
+  try {
+    return uint64_t(tensor.bytes());
+  } catch (const ImportFailure &failure) {
+    fail(where + ": " + failure.what());
+  }
+}
+
 /// Values kept in a typed field other than a packed float array.
 static HostTensor readTyped(const onnx::TensorProto &proto, DataType type,
                             const Shape &shape, const std::string &where) {
@@ -163,7 +172,7 @@ Tensor TensorReader::read(const onnx::TensorProto &proto,
   tensor.name = proto.name();
   tensor.values.type = dataTypeOf(proto.data_type(), where);
   tensor.values.shape.assign(proto.dims().begin(), proto.dims().end());
-  uint64_t need = uint64_t(tensor.values.bytes());
+  uint64_t need = neededBytes(tensor.values, where);
   if (proto.has_segment())
     fail(where + " is stored in segments, which are not supported");
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {

@@ -34,7 +34,7 @@ importModel(StringRef path, const ImportOptions &options,
     auto module =
         onnx_import::GraphImporter(model, options, context, report).run();
     if (Error error = verifyImported(*module))
-      return std::move(error);
+      return error;
     return module;
   } catch (const onnx_import::ImportFailure &failure) {
     return createStringError(failure.what());

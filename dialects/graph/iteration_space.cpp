@@ -88,9 +88,9 @@ Expected<IterationSpace> IterationSpace::parse(StringRef text, unsigned ellipsis
   if (arrow == StringRef::npos)
     return spaceError("iteration space '" + text + "' has no '->'");
   if (Error error = parseTensors(space, body.take_front(arrow), ellipsisRank, space.operands))
-    return std::move(error);
+    return error;
   if (Error error = parseTensors(space, body.drop_front(arrow + 2), ellipsisRank, space.results))
-    return std::move(error);
+    return error;
   marks = marks.trim();
   if (marks.consume_front("whole")) {
     SmallVector<StringRef, 4> words;

@@ -189,67 +189,77 @@ static std::optional<unsigned> accumulateField(StringRef kernel) {
   return std::nullopt;
 }
 
-LogicalResult EntryLowering::lowerKernel(KernelOpInterface op) {
-  SmallVector<Place> operands, results;
+EntryLowering::KernelPlaces EntryLowering::kernelPlaces(KernelOpInterface op) {
+  KernelPlaces places;
   for (Value operand : op->getOperands())
-    operands.push_back(placeOf(operand));
+    places.operands.push_back(placeOf(operand));
+  if (isa<EinsumOp, EmbeddingGradOp>(op.getOperation()))
+    if (std::optional<Place> target = accumulatePlace(op->getResult(0))) {
+      places.adds = true;
+      places.results.push_back(*target);
+      return places;
+    }
+  if (auto gradient = dyn_cast<SoftmaxCrossEntropyGradOp>(op.getOperation()))
+    if (std::optional<Place> logits = logitsPlace(gradient)) {
+      places.results.push_back(*logits);
+      return places;
+    }
+  for (Value result : op->getResults())
+    places.results.push_back(resultPlace(result));
+  return places;
+}
+
+/// The call for these places; where the kernel cannot take their strides, first dense results, then dense operands too.
+/// A dense result still belongs where a concat or variable wanted it: that op's own lowering copies.
+FailureOr<KernelCall> EntryLowering::describe(KernelOpInterface op, KernelPlaces &places) {
   auto viewsOf = [](ArrayRef<Place> list) {
     return llvm::map_to_vector<6>(list, [](const Place &place) { return place.view; });
   };
-  bool adds = false;
-  if (isa<EinsumOp, EmbeddingGradOp>(op.getOperation()))
-    if (std::optional<Place> target = accumulatePlace(op->getResult(0))) {
-      adds = true;
-      results.push_back(*target);
-    }
-  if (!adds)
-    for (Value result : op->getResults())
-      results.push_back(resultPlace(result));
-  SmallVector<Place> wanted = results;
-  FailureOr<KernelCall> call = op.describeKernel(viewsOf(operands), viewsOf(results));
-  if (failed(call)) { // first dense results, then dense operands too
-    if (adds)
-      cancelAccumulate(op->getResult(0));
-    adds = false;
-    results.clear();
-    for (Value result : op->getResults())
-      results.push_back(freshPlace(result));
-    call = op.describeKernel(viewsOf(operands), viewsOf(results));
-  }
-  if (failed(call)) {
-    for (auto [operand, place] : llvm::zip_equal(op->getOperands(), operands))
-      if (!place.view.isDense())
-        place = makeDense(op->getLoc(), cast<RankedTensorType>(operand.getType()), place);
-    call = op.describeKernel(viewsOf(operands), viewsOf(results));
-  }
+  FailureOr<KernelCall> call = op.describeKernel(viewsOf(places.operands), viewsOf(places.results));
+  if (succeeded(call))
+    return call;
+  if (places.adds)
+    cancelAccumulate(op->getResult(0));
+  places.adds = false;
+  places.results.clear();
+  for (Value result : op->getResults())
+    places.results.push_back(freshPlace(result));
+  call = op.describeKernel(viewsOf(places.operands), viewsOf(places.results));
+  if (succeeded(call))
+    return call;
+  for (auto [operand, place] : llvm::zip_equal(op->getOperands(), places.operands))
+    if (!place.view.isDense())
+      place = makeDense(op->getLoc(), cast<RankedTensorType>(operand.getType()), place);
+  return op.describeKernel(viewsOf(places.operands), viewsOf(places.results));
+}
+
+LogicalResult EntryLowering::lowerKernel(KernelOpInterface op) {
+  KernelPlaces used = kernelPlaces(op);
+  FailureOr<KernelCall> call = describe(op, used);
   if (failed(call))
     return op->emitError() << "no kernel takes '" << op->getName() << "' with these types";
-
   SmallVector<Attribute> descriptor;
   for (const auto &field : call->descriptor)
     descriptor.push_back(std::holds_alternative<int64_t>(field)
                              ? Attribute(builder.getI64IntegerAttr(std::get<int64_t>(field)))
                              : Attribute(builder.getF64FloatAttr(std::get<double>(field))));
-  if (adds)
+  if (used.adds)
     descriptor[*accumulateField(call->kernel)] = builder.getI64IntegerAttr(1);
   SmallVector<Argument> arguments;
   for (const KernelArgument &argument : call->arguments) {
     if (argument.kind == KernelArgument::Null)
       arguments.push_back({nullptr, {}, false});
     else if (argument.kind == KernelArgument::Operand)
-      arguments.push_back({&operands[argument.index], elementOf(op->getOperand(argument.index)), false});
+      arguments.push_back({&used.operands[argument.index], elementOf(op->getOperand(argument.index)), false});
     else
-      arguments.push_back({&results[argument.index], elementOf(op->getResult(argument.index)), true});
+      arguments.push_back({&used.results[argument.index], elementOf(op->getResult(argument.index)), true});
   }
   launch(op->getLoc(), ("ech_" + call->kernel).str(), arguments, descriptor);
   if (auto loss = dyn_cast<SoftmaxCrossEntropyOp>(op.getOperation()))
     markLogits(loss);
-  if (adds)
-    return success();
-  for (auto [index, result] : enumerate(op->getResults())) {
-    places[result] = results[index];
-    // Dense fall-back results still belong where a concat or variable wanted them; its own lowering copies.
-  }
+  if (!used.adds)
+    for (auto [index, result] : enumerate(op->getResults()))
+      places[result] = used.results[index];
   return success();
 }
 

@@ -43,6 +43,8 @@ private:
   std::optional<Place> wantedByConcat(unsigned index, graph::ConcatOp concat);
   std::optional<Place> wantedByPad(mlir::Value tensor, graph::PadOp pad);
   Place resultPlace(mlir::Value tensor);
+  /// The logits' own memory for their gradient, where nothing reads them afterwards.
+  std::optional<Place> logitsPlace(graph::SoftmaxCrossEntropyGradOp op);
   /// The gradient variable that `tensor` is only accumulated into, as a place of the tensor's shape.
   std::optional<Place> accumulatePlace(mlir::Value tensor);
   /// Takes back what accumulatePlace noted, where the kernel cannot add after all.
@@ -53,6 +55,12 @@ private:
 
   // entry_lowering.cpp: ops
   mlir::LogicalResult lower(mlir::Operation &op);
+  struct KernelPlaces {
+    llvm::SmallVector<Place> operands, results;
+    bool adds = false; ///< the result is added into a gradient
+  };
+  KernelPlaces kernelPlaces(graph::KernelOpInterface op);
+  mlir::FailureOr<graph::KernelCall> describe(graph::KernelOpInterface op, KernelPlaces &places);
   mlir::LogicalResult lowerKernel(graph::KernelOpInterface op);
   mlir::LogicalResult lowerFused(graph::FusedOp op);
   void lowerConstant(graph::ConstantOp op);

@@ -150,6 +150,21 @@ Place EntryLowering::resultPlace(Value tensor) {
   return freshPlace(tensor);
 }
 
+std::optional<Place> EntryLowering::logitsPlace(SoftmaxCrossEntropyGradOp op) {
+  // The root of the view chain owns the memory; every reader of it must come before.
+  Value root = op.getLogits();
+  while (Operation *producer = root.getDefiningOp()) {
+    if (!isView(producer))
+      break;
+    root = producer->getOperand(0);
+  }
+  auto found = places.find(op.getLogits());
+  if (found == places.end() || !root.getDefiningOp<EinsumOp>() ||
+      !found->second.buffer.getDefiningOp<exec::AllocOp>() || lastUse(root) != order[op])
+    return std::nullopt;
+  return found->second;
+}
+
 std::optional<Place> EntryLowering::accumulatePlace(Value tensor) {
   if (!tensor.hasOneUse())
     return std::nullopt;

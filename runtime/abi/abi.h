@@ -33,7 +33,8 @@ typedef enum ech_dtype {
   ECH_F64 = 2,
   ECH_I32 = 3,
   ECH_I64 = 4,
-  ECH_BOOL = 5 /* one byte, 0 or 1 */
+  ECH_BOOL = 5, /* one byte, 0 or 1 */
+  ECH_F16 = 6   /* in weight files only */
 } ech_dtype;
 
 /* Memory by class. The order is part of the contract: `ech_launch.arenas` is indexed by it. */
@@ -71,7 +72,7 @@ typedef struct ech_variable {
   uint64_t file_offset;
   uint64_t file_bytes;
   uint64_t file_hash;    /* XXH64, seed 0, of those bytes */
-  int32_t file_dtype;    /* ech_dtype in the file: F32, F64 or BF16 */
+  int32_t file_dtype;    /* ech_dtype in the file: F32, F64, BF16 or F16 */
   int32_t owner;         /* gradients and states: index of their parameter; else -1 */
   double init_a;
   double init_b;

@@ -58,7 +58,8 @@ Status checkVariable(const ech_program &program, const ech_variable &variable) {
        static_cast<uint32_t>(variable.file_index) >= program.weight_file_count))
     return mismatch("variable", variable.name, "names no weights file");
   if (fromFile &&
-      (variable.file_dtype < ECH_F32 || variable.file_dtype > ECH_F64 ||
+      (((variable.file_dtype < ECH_F32 || variable.file_dtype > ECH_F64) &&
+        variable.file_dtype != ECH_F16) ||
        variable.file_bytes !=
            variable.bytes / 4 * elementBytes(variable.file_dtype)))
     return mismatch("variable", variable.name, "has wrong bytes in its file");

@@ -9,6 +9,7 @@
 #include "runtime/io/input_check.h"
 #include "runtime/observe/console.h"
 
+#include <cmath>
 #include <climits>
 #include <cstring>
 #include <sys/stat.h>
@@ -180,8 +181,11 @@ Status readVariable(const ech_variable &variable, const SafetensorsFile &file,
       memcpy(target, tensor->data, tensor->bytes);
     return {};
   }
-  int dtype = tensor->dtype == "F64" ? ECH_F64 : ECH_BF16;
-  if (variable.dtype != ECH_F32 || tensor->dtype != safetensorsName(dtype))
+  int dtype = tensor->dtype == "F64"    ? ECH_F64
+              : tensor->dtype == "BF16" ? ECH_BF16
+              : tensor->dtype == "F16"  ? ECH_F16
+                                        : -1;
+  if (variable.dtype != ECH_F32 || dtype < 0)
     return failure(ECH_EXIT_INPUT,
                    "'%s': tensor '%s' has dtype %s, the program needs %s", path,
                    variable.name, tensor->dtype.c_str(),
@@ -189,6 +193,17 @@ Status readVariable(const ech_variable &variable, const SafetensorsFile &file,
   convertToF32(tensor->data, dtype, variable.bytes / 4,
                static_cast<float *>(target));
   return {};
+}
+
+/// IEEE binary16, subnormals, infinities and NaN included.
+float halfToFloat(uint16_t half) {
+  int exponent = half >> 10 & 31;
+  float fraction = static_cast<float>(half & 1023) / 1024.0f;
+  float magnitude = exponent == 0 ? ldexpf(fraction, -14)
+                    : exponent == 31
+                        ? (fraction == 0 ? HUGE_VALF : NAN)
+                        : ldexpf(1.0f + fraction, exponent - 15);
+  return half & 0x8000 ? -magnitude : magnitude;
 }
 
 } // namespace
@@ -209,7 +224,10 @@ void convertToF32(const uint8_t *source, int dtype, uint64_t count,
       uint16_t narrow;
       memcpy(&narrow, source + 2 * i, 2);
       uint32_t bits = static_cast<uint32_t>(narrow) << 16;
-      memcpy(&target[i], &bits, 4);
+      if (dtype == ECH_F16)
+        target[i] = halfToFloat(narrow);
+      else
+        memcpy(&target[i], &bits, 4);
     }
   }
 }

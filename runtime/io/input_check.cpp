@@ -56,6 +56,7 @@ uint64_t elementBytes(int dtype) {
   case ECH_I64:
     return 8;
   case ECH_BF16:
+  case ECH_F16:
     return 2;
   case ECH_BOOL:
     return 1;
@@ -66,8 +67,8 @@ uint64_t elementBytes(int dtype) {
 
 const char *dtypeName(int dtype) {
   static constexpr const char *kNames[] = {"f32", "bf16", "f64",
-                                           "i32", "i64",  "bool"};
-  return dtype >= 0 && dtype <= ECH_BOOL ? kNames[dtype] : "unknown";
+                                           "i32", "i64",  "bool", "f16"};
+  return dtype >= 0 && dtype <= ECH_F16 ? kNames[dtype] : "unknown";
 }
 
 } // namespace echelon::runtime

@@ -5,7 +5,6 @@
 
 #include "compiler/batch_shapes.h"
 #include "compiler/compile.h"
-#include "compiler/spec/suggest.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -22,8 +21,11 @@ void CompileFlags::declare(Flags &flags) {
   flags.integer("--seed", "N", seed, 0, int64_t(1) << 53, "seed of data order and initial values");
   flags.boolean("--check-numerics", checkNumerics, "name the first op whose result is not finite (slow)");
   flags.text("--dump-to", "DIR", dumpTo, "write the IR after each phase");
-  flags.text("--compile-to", "PHASE", compileTo, "stop after this phase and write its IR");
-  flags.text("--compile-from", "PHASE", compileFrom, "the model is the IR that this phase left");
+  std::vector<std::string> phases;
+  for (Phase phase : kPhases)
+    phases.push_back(phaseName(phase).str());
+  flags.choice("--compile-to", "PHASE", compileTo, phases, "stop after this phase and write its IR");
+  flags.choice("--compile-from", "PHASE", compileFrom, phases, "the model is the IR that this phase left");
   flags.text("--target-cpu", "CPU", cpu, "generate code for this CPU (default: this machine's)");
   flags.text("--target-features", "LIST", features, "with --target-cpu: LLVM feature list");
   flags.boolean("--report", report, "print the import report");
@@ -31,16 +33,12 @@ void CompileFlags::declare(Flags &flags) {
   flags.positional("MODEL.onnx", 1, 1, model);
 }
 
-static llvm::Expected<Phase> parsePhase(llvm::StringRef flag, llvm::StringRef name) {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (Phase phase : kPhases) {
+/// The flag's parser has refused other names.
+static std::optional<Phase> phaseOf(llvm::StringRef name) {
+  for (Phase phase : kPhases)
     if (phaseName(phase) == name)
       return phase;
-    names.push_back(phaseName(phase));
-  }
-  return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                 flag + ": unknown phase \"" + name + "\"" + suggestion(name, names) +
-                                     "; the phases are import, training, planning, distribution, fusion, lowering");
+  return std::nullopt;
 }
 
 /// bin/echelon -> lib (build tree) or lib/echelon (installed).
@@ -74,15 +72,8 @@ llvm::Expected<CompileOptions> compileOptions(const CompileFlags &flags) {
   options.emit.cpu = flags.cpu;
   options.emit.features = flags.features;
   options.libraryDirectory = findLibraries();
-  for (auto [flag, name, phase] : {std::tuple("--compile-to", &flags.compileTo, &options.compileTo),
-                                   std::tuple("--compile-from", &flags.compileFrom, &options.compileFrom)}) {
-    if (name->empty())
-      continue;
-    llvm::Expected<Phase> parsed = parsePhase(flag, *name);
-    if (!parsed)
-      return parsed.takeError();
-    *phase = *parsed;
-  }
+  options.compileTo = phaseOf(flags.compileTo);
+  options.compileFrom = phaseOf(flags.compileFrom);
   if (!flags.batches.empty()) {
     llvm::Expected<BatchShapes> shapes =
         readBatchShapes(flags.batches, options.spec.batch.micro, options.spec.batch.accumulate);

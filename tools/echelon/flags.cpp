@@ -5,7 +5,9 @@
 #include "compiler/spec/json_tree.h"
 #include "compiler/spec/output_file.h"
 #include "compiler/spec/suggest.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -19,6 +21,15 @@ constexpr size_t kHelpColumn = 26;
 
 llvm::Error fault(const llvm::Twine &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+/// Names come from files: a terminal must not obey them.
+std::string printable(llvm::StringRef text) {
+  std::string valid = llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+  std::string shown;
+  for (char c : valid)
+    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return shown;
 }
 
 } // namespace
@@ -76,6 +87,19 @@ void Flags::number(const char *flag, const char *value, double &target,
              ", " + jsonNumberText(high) + "]";
     target = parsed;
     return std::string();
+  };
+}
+
+void Flags::choice(const char *flag, const char *value, std::string &target,
+                   std::vector<std::string> words, const char *help) {
+  add(flag, value, help).store = [&target,
+                                  words = std::move(words)](llvm::StringRef text) {
+    if (llvm::is_contained(words, text)) {
+      target = text.str();
+      return std::string();
+    }
+    llvm::SmallVector<llvm::StringRef> known(words.begin(), words.end());
+    return "does not know \"" + text.str() + "\"" + suggestion(text, known);
   };
 }
 
@@ -230,7 +254,7 @@ int reportError(llvm::Error error) {
   llvm::StringRef(message).split(lines, '\n');
   for (llvm::StringRef line : lines) {
     bool belongsAbove = line.starts_with(" ") || line.starts_with("note: ");
-    llvm::errs() << (belongsAbove ? "" : "error: ") << line << "\n";
+    llvm::errs() << (belongsAbove ? "" : "error: ") << printable(line) << "\n";
   }
   return code;
 }

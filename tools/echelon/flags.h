@@ -33,6 +33,9 @@ public:
                int64_t low, int64_t high, const char *help);
   void number(const char *flag, const char *value, double &target, double low,
               double high, const char *help);
+  /// One of `words`.
+  void choice(const char *flag, const char *value, std::string &target,
+              std::vector<std::string> words, const char *help);
   /// May be given several times; the values gather in order.
   void list(const char *flag, const char *value,
             std::vector<std::string> &target, const char *help);

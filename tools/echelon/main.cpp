@@ -11,6 +11,7 @@
 #include "tools/echelon/inspect_command.h"
 #include "tools/echelon/train_command.h"
 #include "tools/echelon/zoo_command.h"
+#include <csignal>
 
 using namespace echelon;
 
@@ -42,6 +43,8 @@ void printHelp() {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A full disk or a size limit must come back as an error of the write, not as the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::SmallVector<llvm::StringRef> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     printHelp();
