@@ -161,7 +161,7 @@ Expected<OwningOpRef<ModuleOp>> loadDump(const CompileOptions &options, MLIRCont
   else if (module && succeeded(checkContract(*module, phase)))
     return finishDump(std::move(module), options, result);
   return compileError("cannot read '" + options.model + "' as a dump of the " + phaseName(phase) + " phase:\n" +
-                        diagnostics.text);
+                      diagnostics.text);
 }
 
 Expected<OwningOpRef<ModuleOp>> loadInput(const CompileOptions &options, MLIRContext &context,

@@ -36,3 +36,5 @@ if lit_config.params.get("slow", os.environ.get("ECHELON_SLOW", "0")) not in ("0
     config.available_features.add("slow")
 if config.echelon_sanitized:
     config.available_features.add("sanitized")
+    # libMLIR is not instrumented: it allocates from slabs that our code's allocators have poisoned.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allow_user_poisoning=0"

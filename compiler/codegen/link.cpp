@@ -13,6 +13,11 @@
 
 using namespace llvm;
 
+// A sanitized build's archives need the sanitizer's runtime, and so the compiler that made them.
+#ifndef ECHELON_SANITIZER_FLAG
+#define ECHELON_SANITIZER_FLAG ""
+#endif
+
 namespace echelon {
 
 static Error linkError(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
@@ -39,7 +44,9 @@ static std::error_code writeFault(StringRef path) {
 }
 
 Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
-  Expected<std::string> driver = findProgram({"g++", "clang++-19"}, "g++");
+  constexpr StringLiteral sanitizer(ECHELON_SANITIZER_FLAG);
+  Expected<std::string> driver = sanitizer.empty() ? findProgram({"g++", "clang++-19"}, "g++")
+                                                   : findProgram({"clang++-19"}, "clang-19");
   if (!driver)
     return driver.takeError();
   Expected<std::string> linker = findProgram({"ld.lld-19", "ld.lld"}, "lld-19");
@@ -60,6 +67,8 @@ Error linkBinary(StringRef object, StringRef libraryDirectory, StringRef path) {
   SmallVector<StringRef> arguments = {*driver, prefix, "-fuse-ld=lld", "-static-libstdc++", "-static-libgcc",
                                       "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-s", "-Wl,-z,now", object,
                                       runtime, kernels, "-lm", "-lpthread", "-o", path};
+  if (!sanitizer.empty())
+    arguments.push_back(sanitizer);
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
   std::string message;
   int code = sys::ExecuteAndWait(*driver, arguments, std::nullopt, redirects, 0, 0, &message);

@@ -250,7 +250,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
       if (parameter.getTrainable())
         declare(builder, parameter.getLoc(), ("grad." + parameter.getSymName()).str(), VariableClass::Gradient,
                 parameter.getType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    for (auto [name, type] : llvm::zip_equal(ArrayRef<StringRef>{kLossSum, kLossCount}, forward.getResultTypes()))
+    const StringRef metrics[] = {kLossSum, kLossCount};
+    for (auto [name, type] : llvm::zip_equal(metrics, forward.getResultTypes()))
       declare(builder, forward.getLoc(), name, VariableClass::Metric, type, {});
   }
 };

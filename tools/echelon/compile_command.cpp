@@ -16,6 +16,7 @@ int runCompileCommand(llvm::ArrayRef<llvm::StringRef> args) {
   std::string output;
   Flags flags("compile MODEL.onnx [flags] -o BINARY", "Compiles a model and a training spec into one training binary.");
   compile.declare(flags);
+  compile.declareStop(flags);
   flags.text("-o", "FILE", output, "the training binary, or the IR with --compile-to");
   flags.required();
   flags.example("echelon compile gpt.onnx --train train.json -o gpt.train");

@@ -12,6 +12,17 @@
 
 namespace echelon {
 
+static std::vector<std::string> phaseNames() {
+  std::vector<std::string> names;
+  for (Phase phase : kPhases)
+    names.push_back(phaseName(phase).str());
+  return names;
+}
+
+void CompileFlags::declareStop(Flags &flags) {
+  flags.choice("--compile-to", "PHASE", compileTo, phaseNames(), "stop after this phase and write its IR");
+}
+
 void CompileFlags::declare(Flags &flags) {
   flags.text("--train", "FILE", spec, "training spec (docs/reference/train.md)");
   flags.list("--set", "KEY=VALUE", overrides, "set one key of the spec");
@@ -21,11 +32,7 @@ void CompileFlags::declare(Flags &flags) {
   flags.integer("--seed", "N", seed, 0, int64_t(1) << 53, "seed of data order and initial values");
   flags.boolean("--check-numerics", checkNumerics, "name the first op whose result is not finite (slow)");
   flags.text("--dump-to", "DIR", dumpTo, "write the IR after each phase");
-  std::vector<std::string> phases;
-  for (Phase phase : kPhases)
-    phases.push_back(phaseName(phase).str());
-  flags.choice("--compile-to", "PHASE", compileTo, phases, "stop after this phase and write its IR");
-  flags.choice("--compile-from", "PHASE", compileFrom, phases, "the model is the IR that this phase left");
+  flags.choice("--compile-from", "PHASE", compileFrom, phaseNames(), "the model is the IR that this phase left");
   flags.text("--target-cpu", "CPU", cpu, "generate code for this CPU (default: this machine's)");
   flags.text("--target-features", "LIST", features, "with --target-cpu: LLVM feature list");
   flags.boolean("--report", report, "print the import report");

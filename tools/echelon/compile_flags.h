@@ -19,6 +19,8 @@ struct CompileFlags {
   bool timing = false;
 
   void declare(Flags &flags);
+  /// --compile-to, for the command that ends with what is compiled.
+  void declareStop(Flags &flags);
 };
 
 /// Spec, flags and the shapes of --batches become options. `output` is left empty.

@@ -22,6 +22,10 @@ int runInspectCommand(llvm::ArrayRef<llvm::StringRef> args) {
   llvm::Expected<CompileOptions> options = compileOptions(compile);
   if (!options)
     return reportError(options.takeError());
+  if (options->compileFrom == Phase::Lowering) // its ops are machine code by then
+    return reportError(llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "'" + options->model + "': a dump of the lowering phase has no ops to show; inspect one of the fusion phase"));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   CompileResult result;
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> module =

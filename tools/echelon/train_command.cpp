@@ -77,6 +77,10 @@ std::string compileCommand(const CompileFlags &compile, const std::string &outpu
   add("--seed", compile.seed >= 0 ? std::to_string(compile.seed) : "");
   if (compile.checkNumerics)
     words.push_back("--check-numerics");
+  add("--compile-from", compile.compileFrom);
+  add("--dump-to", compile.dumpTo);
+  add("--target-cpu", compile.cpu);
+  add("--target-features", compile.features);
   add("-o", output);
   return joined(words);
 }

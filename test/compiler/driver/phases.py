@@ -4,17 +4,10 @@
 # The IR between phases is a place to stop and to start again: dumps are complete, what is compiled from one equals what
 # is compiled in one go, and options that a dump has already settled are refused, not ignored.
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.join(sys.argv.pop(), "test", "training"))
-from command import GOLDEN, PHASES, SCHEDULED, CommandTest, main, read_file, write_file
-
-
-def without_locations(path):
-    """The IR's lines; rows may come from another file, and then only the places differ."""
-    text = re.sub(r"(?m)^#loc.*\n", "", read_file(path).decode())
-    return re.sub(r" ?loc\((?:#loc\d*|\"[^\"]*\"[^)]*)\)", "", text).splitlines()
+from command import PHASES, SCHEDULED, CommandTest, main, read_file, write_file
 
 
 class Reentry(CommandTest):
@@ -64,6 +57,32 @@ class Reentry(CommandTest):
         self.run_words("./m.train", "--data", "t.bin", "--steps", 1, "--metrics", "m.jsonl")
         self.assertEqual(self.losses("x.jsonl"), self.losses("m.jsonl"))
 
+    def test_inspect_of_a_dump_is_inspect_of_the_model(self):
+        self.compile("m.onnx", "m.train", *self.train, "--dump-to", "dumps")
+
+        def shown(*words):
+            out, _ = self.echelon("inspect", *words, *self.train)
+            return out[out.index("@"):]  # what the importer reports is gone in a dump
+        whole = shown("m.onnx")
+        for phase in PHASES[:-1]:
+            with self.subTest(phase):
+                self.assertEqual(shown(self.dump(phase), "--compile-from", phase), whole)
+        self.fails(1, ["lowering", "fusion phase"], "echelon", "inspect", self.dump("lowering"), "--compile-from",
+                   "lowering", *self.train)
+
+    def test_train_goes_on_from_a_dump(self):
+        """Both halves of `echelon train`, and the commands that it prints, do the same."""
+        self.compile("m.onnx", "m.train", *self.train, "--dump-to", "dumps")
+        self.tokens()
+        self.run_words("./m.train", "--data", "t.bin", "--steps", 2, "--metrics", "m.jsonl")
+        _, err = self.echelon("train", self.dump("fusion"), *self.train, "--compile-from", "fusion", "--data", "t.bin",
+                              "--steps", 2, "--metrics", "n.jsonl", "-o", "n.train")
+        self.assertEqual(self.losses("n.jsonl"), self.losses("m.jsonl"))
+        printed = [line for line in err.splitlines() if line.startswith("echelon compile")][0]
+        self.run_words(*printed.replace("n.train", "p.train").split())
+        self.assertEqual(read_file(self.path("p.train")), read_file(self.path("m.train")))
+        self.fails(2, ["unknown flag --compile-to"], "echelon", "train", "m.onnx", "--compile-to", "fusion")
+
     def refuse(self, texts, phase, *more):
         self.fails(1, texts, "echelon", "compile", self.dump(phase), *self.train, "--compile-from", phase, *more,
                    "-o", "bad.train")
@@ -88,38 +107,6 @@ class Reentry(CommandTest):
             self.refuse(["as a dump of the import phase"], "import")
         os.remove(self.path(self.dump("import")))
         self.refuse(["as a dump of the import phase"], "import")
-
-
-class Rebatch(CommandTest):
-    """A dump of the import phase is re-entered with another number of rows: the batch is a named dim through every op,
-    so the step is the one that compiling for that number gives."""
-
-    def check(self, model, *options):
-        self.spec({})
-        options = ["--train", "train.json", *options]
-        self.compile(model, "import.mlir", *options, "--micro", 8, "--compile-to", "import")
-        self.compile("import.mlir", "rebatched.mlir", *options, "--micro", 4, "--compile-from", "import",
-                     "--compile-to", "training")
-        self.compile(model, "direct.mlir", *options, "--micro", 4, "--compile-to", "training")
-        rebatched = without_locations(self.path("rebatched.mlir"))
-        self.assertGreater(len([line for line in rebatched if "graph." in line]), 100)
-        self.assertEqual(rebatched, without_locations(self.path("direct.mlir")))
-
-    def test_zoo_gpt(self):
-        self.check(self.zoo("g.onnx", "gpt"))
-
-    def test_zoo_gpt_with_dropout_and_tied_embeddings(self):
-        self.check(self.zoo("g.onnx", "gpt", "--dropout", 0.1, "--tie"), "--set", "dropout=off")
-
-    def test_zoo_llama(self):
-        self.check(self.zoo("l.onnx", "llama"))
-
-    def test_exports_with_dynamic_dims(self):
-        for model, symbol in [("gpt2/sdpa_dynamo_dyn", "s21"), ("gpt2/eager_dynamo_raw", "s21"),
-                              ("llama/eager_dynamo_dyn", "s21"),
-                              ("llama_torchscript/eager_torchscript_nofold", "seq_input_ids")]:
-            with self.subTest(model):
-                self.check(os.path.join(GOLDEN, model + ".onnx"), "--set", "symbols.%s=12" % symbol)
 
 
 if __name__ == "__main__":

@@ -380,3 +380,35 @@ func.func @microbatch(%q: tensor<1x4x1x8xf32>) {
   %0:2 = graph.attention %q, %q, %q {causal = true, scale = 0.5 : f64} : (tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) -> (tensor<1x4x1x8xf32>, tensor<1x1x4xf32>)
   return
 }
+
+// -----
+
+// The gradient of the loss overwrites the logits that nothing reads afterwards.
+// CHECK: exec.launch @ech_contraction_f32(%{{.*}}, %{{.*}}, %[[LOGITS:.*]]) args
+// CHECK: exec.launch @ech_cross_entropy_f32(%[[LOGITS]],
+// CHECK: exec.launch @ech_cross_entropy_grad_f32(%[[LOGITS]], %{{.*}}, %{{.*}}, %{{.*}}, %[[LOGITS]])
+func.func @microbatch(%x: tensor<4x2xf32>, %w: tensor<2x8xf32>, %labels: tensor<4xi64>) {
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  %logits = graph.einsum "m k, k n -> m n" %x, %w : (tensor<4x2xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %sum, %count, %lse = graph.softmax_cross_entropy %logits, %labels {ignore_index = -100 : i64, label_smoothing = 0.0 : f64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  %grad = graph.softmax_cross_entropy_grad %logits, %labels, %lse, %one {ignore_index = -100 : i64, label_smoothing = 0.0 : f64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// Logits that are read again keep their memory.
+// CHECK: exec.launch @ech_cross_entropy_grad_f32(%[[LOGITS:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %[[GRADIENT:.*]])
+// CHECK: exec.launch @fused_0(%[[LOGITS]],
+func.func @microbatch(%x: tensor<4x2xf32>, %w: tensor<2x8xf32>, %labels: tensor<4xi64>) {
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  %logits = graph.einsum "m k, k n -> m n" %x, %w : (tensor<4x2xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %sum, %count, %lse = graph.softmax_cross_entropy %logits, %labels {ignore_index = -100 : i64, label_smoothing = 0.0 : f64} : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  %grad = graph.softmax_cross_entropy_grad %logits, %labels, %lse, %one {ignore_index = -100 : i64, label_smoothing = 0.0 : f64} : (tensor<4x8xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %again = graph.fused(%logits) over [4, 8] rows 1 : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %y = graph.unary exp %a : tensor<4x8xf32>
+    graph.yield %y : tensor<4x8xf32>
+  }
+  return
+}
