@@ -155,4 +155,22 @@ FailureOr<KernelCall> EinsumOp::describeKernel(ArrayRef<StridedView> operands, A
   return call;
 }
 
+/// lhs: batch, m, k; rhs: batch, k, n; result: batch, m, n. Then each group merges into one dim.
+SmallVector<SmallVector<int64_t>> EinsumOp::getDenseOrders() {
+  FailureOr<IterationSpace> space = getIterationSpace();
+  if (failed(space))
+    return {};
+  ContractionRoles roles = rolesOf(*space);
+  auto order = [](const SpaceTensor &tensor, std::initializer_list<ArrayRef<unsigned>> groups) {
+    SmallVector<int64_t> dims;
+    for (ArrayRef<unsigned> group : groups)
+      for (unsigned name : group)
+        dims.push_back(dimOf(tensor, name));
+    return dims;
+  };
+  return {order(space->operands[0], {roles.batch, roles.m, roles.k}),
+          order(space->operands[1], {roles.batch, roles.k, roles.n}),
+          order(space->results[0], {roles.batch, roles.m, roles.n})};
+}
+
 } // namespace echelon::graph

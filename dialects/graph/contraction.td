@@ -2,7 +2,9 @@
 // Every matrix product, forward and backward.
 include "dialects/graph/graph_base.td"
 
-def Graph_EinsumOp : Graph_PureOp<"einsum", "", 2, [HasKernel, AllElementTypesMatch<["lhs", "rhs"]>],
+def Graph_EinsumOp : Graph_PureOp<"einsum", "", 2,
+                                  [DeclareOpInterfaceMethods<KernelOpInterface, ["getDenseOrders"]>,
+                                   AllElementTypesMatch<["lhs", "rhs"]>],
                                   ["getIterationSpace", "buildLocal"]> {
   let summary = "Contraction of two tensors over named dims";
   let description = [{

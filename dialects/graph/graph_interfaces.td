@@ -55,7 +55,10 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       in order. Failure where the kernel cannot take such strides: the lowering then makes copies.}],
       "::mlir::FailureOr<::echelon::graph::KernelCall>", "describeKernel",
       (ins "::llvm::ArrayRef<::echelon::StridedView>":$operands,
-           "::llvm::ArrayRef<::echelon::StridedView>":$results)>
+           "::llvm::ArrayRef<::echelon::StridedView>":$results)>,
+    InterfaceMethod<[{For each operand, then each result, the order of its dims (outermost first) in which dense memory
+      always suits the kernel. Empty, the default: the dims' own order.}],
+      "::llvm::SmallVector<::llvm::SmallVector<int64_t>>", "getDenseOrders", (ins), "", [{ return {}; }]>
   ];
 }
 

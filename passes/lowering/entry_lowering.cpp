@@ -111,12 +111,6 @@ void EntryLowering::lowerView(Operation &op) {
   places[result] = place;
 }
 
-Place EntryLowering::makeDense(Location loc, RankedTensorType type, const Place &place) {
-  Place dense{allocate(loc, type), StridedView::dense(type.getShape())};
-  copy(loc, type, place, dense);
-  return dense;
-}
-
 void EntryLowering::copy(Location loc, RankedTensorType type, const Place &from, const Place &to, bool accumulate) {
   FlatSymbolRefAttr kernel = kernels.getCopy(loc, type, from.view, to.view, accumulate);
   launch(loc, kernel.getValue(), {{&from, type.getElementType(), false}, {&to, type.getElementType(), true}}, {});
@@ -209,7 +203,8 @@ EntryLowering::KernelPlaces EntryLowering::kernelPlaces(KernelOpInterface op) {
   return places;
 }
 
-/// The call for these places; where the kernel cannot take their strides, first dense results, then dense operands too.
+/// The call for these places; where the kernel cannot take their strides, first dense results, then dense operands too,
+/// in the order of dims that suits the kernel.
 /// A dense result still belongs where a concat or variable wanted it: that op's own lowering copies.
 FailureOr<KernelCall> EntryLowering::describe(KernelOpInterface op, KernelPlaces &places) {
   auto viewsOf = [](ArrayRef<Place> list) {
@@ -227,9 +222,14 @@ FailureOr<KernelCall> EntryLowering::describe(KernelOpInterface op, KernelPlaces
   call = op.describeKernel(viewsOf(places.operands), viewsOf(places.results));
   if (succeeded(call))
     return call;
-  for (auto [operand, place] : llvm::zip_equal(op->getOperands(), places.operands))
-    if (!place.view.isDense())
-      place = makeDense(op->getLoc(), cast<RankedTensorType>(operand.getType()), place);
+  SmallVector<SmallVector<int64_t>> orders = op.getDenseOrders();
+  orders.resize(op->getNumOperands() + op->getNumResults());
+  for (auto [operand, place, order] : llvm::zip(op->getOperands(), places.operands, orders))
+    if (!place.view.isDense() || !order.empty())
+      place = makeDense(op->getLoc(), cast<RankedTensorType>(operand.getType()), place, order);
+  places.results.clear();
+  for (auto [result, order] : llvm::zip(op->getResults(), ArrayRef(orders).drop_front(op->getNumOperands())))
+    places.results.push_back(freshPlace(result, order));
   return op.describeKernel(viewsOf(places.operands), viewsOf(places.results));
 }
 

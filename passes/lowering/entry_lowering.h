@@ -34,7 +34,7 @@ public:
 private:
   // entry_placement.cpp: where results go
   mlir::Value allocate(mlir::Location loc, mlir::RankedTensorType type);
-  Place freshPlace(mlir::Value tensor);
+  Place freshPlace(mlir::Value tensor, llvm::ArrayRef<int64_t> order = {});
   Place variablePlace(mlir::Location loc, llvm::StringRef variable, mlir::Type type);
   /// The place that the only user of `tensor` wants it in, if it wants one.
   std::optional<Place> wantedPlace(mlir::Value tensor);
@@ -71,7 +71,9 @@ private:
   void markLogits(graph::SoftmaxCrossEntropyOp op);
 
   Place placeOf(mlir::Value tensor);
-  Place makeDense(mlir::Location loc, mlir::RankedTensorType type, const Place &place);
+  /// A copy in dense memory whose dims lie in `order`, outermost first; empty: their own order.
+  Place makeDense(mlir::Location loc, mlir::RankedTensorType type, const Place &place,
+                  llvm::ArrayRef<int64_t> order = {});
   void copy(mlir::Location loc, mlir::RankedTensorType type, const Place &from, const Place &to,
             bool accumulate = false);
   void fillZero(mlir::Location loc, mlir::RankedTensorType type, const Place &place);

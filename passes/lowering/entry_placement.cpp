@@ -75,9 +75,25 @@ Value EntryLowering::allocate(Location loc, RankedTensorType type) {
   return builder.create<exec::AllocOp>(loc, bufferType, builder.getI64IntegerAttr(bytesOf(type)), IntegerAttr());
 }
 
-Place EntryLowering::freshPlace(Value tensor) {
+/// Dense memory whose dims lie in `order`, seen with the dims in their own order.
+static StridedView denseInOrder(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
+  if (order.empty())
+    return StridedView::dense(shape);
+  Shape moved;
+  for (int64_t dim : order)
+    moved.push_back(shape[dim]);
+  return StridedView::dense(moved).permute(inverse(order));
+}
+
+Place EntryLowering::freshPlace(Value tensor, ArrayRef<int64_t> order) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  return {allocate(tensor.getLoc(), type), StridedView::dense(type.getShape())};
+  return {allocate(tensor.getLoc(), type), denseInOrder(type.getShape(), order)};
+}
+
+Place EntryLowering::makeDense(Location loc, RankedTensorType type, const Place &place, ArrayRef<int64_t> order) {
+  Place dense{allocate(loc, type), denseInOrder(type.getShape(), order)};
+  copy(loc, type, place, dense);
+  return dense;
 }
 
 Place EntryLowering::variablePlace(Location loc, StringRef variable, Type type) {

@@ -412,3 +412,18 @@ func.func @microbatch(%x: tensor<4x2xf32>, %w: tensor<2x8xf32>, %labels: tensor<
   }
   return
 }
+
+// -----
+
+// A patch embedding: the summed dims of the image are no neighbours, so that no strides merge them. The image and the
+// kernel are copied into the order batch, m, k; the result lies as batch, m, n. m = 1 x 2 x 2, n = 3, k = 1 x 4 x 4.
+// CHECK-LABEL: exec.entry @patches
+// CHECK: %[[IMAGE:.*]] = exec.input 0
+// CHECK: %[[WEIGHT:.*]] = exec.input 1
+// CHECK: exec.launch @{{fused_.*}}(%[[IMAGE]], %[[ROWS:.*]])
+// CHECK: exec.launch @{{fused_.*}}(%[[WEIGHT]], %[[COLUMNS:.*]])
+// CHECK: exec.launch @ech_contraction_f32(%[[ROWS]], %[[COLUMNS]], %{{.*}}) {{.*}} descriptor [1, 1, 4, 3, 16, 0, 0, 16, 1, 0, 0, 3, 1, 0, 0, 3, 1, 0]
+func.func @patches(%image: tensor<1x1x2x4x2x4xf32>, %weight: tensor<3x1x4x4xf32>) {
+  %0 = graph.einsum "b c h p w q, o c p q -> b o h w" %image, %weight : (tensor<1x1x2x4x2x4xf32>, tensor<3x1x4x4xf32>) -> tensor<1x3x2x2xf32>
+  return
+}
