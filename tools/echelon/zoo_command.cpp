@@ -2,7 +2,7 @@
 //
 // Flags of `echelon zoo` onto ZooOptions.
 #include "tools/echelon/zoo_command.h"
-#include "compiler/onnx/zoo.h"
+#include "compiler/zoo/zoo.h"
 #include "compiler/spec/suggest.h"
 #include "tools/echelon/flags.h"
 #include "llvm/Support/raw_ostream.h"

@@ -2,8 +2,8 @@
 //
 // Zoo models as protobuf: structure (unique names, order, sizes), the three
 // ways weights are stored, determinism, and what is refused.
-#include "compiler/onnx/zoo.h"
-#include "compiler/onnx/zoo_weights.h"
+#include "compiler/zoo/zoo.h"
+#include "compiler/zoo/weights.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdlib>

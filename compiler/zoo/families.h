@@ -3,11 +3,11 @@
 // The model families of the zoo: each function adds the nodes between
 // `input_ids` and `logits` and declares the parameters. What families share
 // (causal mask, softmax attention, output projection) is here too.
-#ifndef ECHELON_COMPILER_ONNX_ZOO_FAMILIES_H
-#define ECHELON_COMPILER_ONNX_ZOO_FAMILIES_H
+#ifndef ECHELON_COMPILER_ZOO_FAMILIES_H
+#define ECHELON_COMPILER_ZOO_FAMILIES_H
 
-#include "compiler/onnx/zoo.h"
-#include "compiler/onnx/zoo_builder.h"
+#include "compiler/zoo/zoo.h"
+#include "compiler/zoo/builder.h"
 
 namespace echelon::zoo {
 

@@ -3,8 +3,8 @@
 // Building an ONNX graph node by node under readable, unique names: scopes
 // (`h.0/attn`) prefix node names, constants are shared by value, parameters are
 // declared with the rule of their first values.
-#ifndef ECHELON_COMPILER_ONNX_ZOO_BUILDER_H
-#define ECHELON_COMPILER_ONNX_ZOO_BUILDER_H
+#ifndef ECHELON_COMPILER_ZOO_BUILDER_H
+#define ECHELON_COMPILER_ZOO_BUILDER_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

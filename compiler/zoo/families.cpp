@@ -2,7 +2,7 @@
 //
 // What the zoo's families share. Shapes: B batch, S sequence, H heads, D head
 // dim.
-#include "compiler/onnx/zoo_families.h"
+#include "compiler/zoo/families.h"
 #include <cmath>
 #include <limits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nodes, shared constants and parameter declarations of zoo models.
-#include "compiler/onnx/zoo_builder.h"
+#include "compiler/zoo/builder.h"
 #include <cstdio>
 
 namespace echelon::zoo {

@@ -5,7 +5,7 @@
 // biases. Projections are stored [outputs, inputs], as PyTorch's Linear stores
 // them. Shapes: B batch, S sequence, C hidden, H heads, K key heads, D head
 // dim.
-#include "compiler/onnx/zoo_families.h"
+#include "compiler/zoo/families.h"
 #include <cmath>
 #include <limits>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checking the options, building the model and writing its files.
-#include "compiler/onnx/zoo.h"
-#include "compiler/onnx/zoo_builder.h"
-#include "compiler/onnx/zoo_families.h"
-#include "compiler/onnx/zoo_weights.h"
+#include "compiler/zoo/zoo.h"
+#include "compiler/zoo/builder.h"
+#include "compiler/zoo/families.h"
+#include "compiler/zoo/weights.h"
 #include "compiler/spec/output_file.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"

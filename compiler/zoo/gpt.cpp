@@ -4,7 +4,7 @@
 // tanh GELU written out. Projections are stored [inputs, outputs], as GPT-2's
 // Conv1D stores them. Shapes: B batch, S sequence, C hidden, H heads, D head
 // dim.
-#include "compiler/onnx/zoo_families.h"
+#include "compiler/zoo/families.h"
 #include <cmath>
 
 namespace echelon::zoo {

@@ -2,8 +2,8 @@
 //
 // First values as a pure function of (seed, tensor name, element index): any
 // range of elements can be made on its own, in any order.
-#ifndef ECHELON_COMPILER_ONNX_ZOO_WEIGHTS_H
-#define ECHELON_COMPILER_ONNX_ZOO_WEIGHTS_H
+#ifndef ECHELON_COMPILER_ZOO_WEIGHTS_H
+#define ECHELON_COMPILER_ZOO_WEIGHTS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

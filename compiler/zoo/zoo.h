@@ -6,8 +6,8 @@
 // graph's initializers under the names and layouts of the families' usual
 // PyTorch modules; everything else is Constant nodes.
 // docs/reference/zoo.md describes the files.
-#ifndef ECHELON_COMPILER_ONNX_ZOO_H
-#define ECHELON_COMPILER_ONNX_ZOO_H
+#ifndef ECHELON_COMPILER_ZOO_ZOO_H
+#define ECHELON_COMPILER_ZOO_ZOO_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

@@ -2,7 +2,7 @@
 //
 // A counter-based generator: a mixed counter gives 64 bits, Box and Muller
 // (1958) turn them into a pair of normal values.
-#include "compiler/onnx/zoo_weights.h"
+#include "compiler/zoo/weights.h"
 #include "llvm/Support/xxhash.h"
 #include <cassert>
 #include <cmath>
