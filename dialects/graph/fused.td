@@ -7,7 +7,8 @@ def Graph_FusedOp : Graph_Op<"fused", "", 0, [NonDifferentiable, IsolatedFromAbo
   let summary = "Elementwise, broadcast and reduction ops computed in one pass over rows";
   let description = [{
     The region's arguments are the operands; it yields the results. Rows are the first `outer` dims of the group's
-    domain; a reduction inside is over exactly the other dims (a row), exactly the first ones (a column), or all.
+    domain; a reduction inside is over exactly the other dims (a row, which the group may read), or over row dims, with or
+    without the others (sums over rows, which only leave the group).
   }];
   let arguments = (ins Variadic<Graph_Any>:$inputs, DenseI64ArrayAttr:$domain, I64Attr:$outer);
   let results = (outs Variadic<Graph_Any>:$results);
