@@ -61,14 +61,14 @@ class Binary(CommandTest):
                              {"memcpy", "memset", "memmove"}, set())
 
     def test_starts_at_once(self):
-        """Best of three, because the machine may be loaded; the demo's model has its own, tighter bound."""
+        """Best of three, because the machine may be loaded; a bound on the order of magnitude, not a benchmark."""
         self.tokens()
         best = 1e9
         for _ in range(3):
             start = time.monotonic()
             self.run_words("./m.train", "--data", "t.bin", "--steps", 1)
             best = min(best, time.monotonic() - start)
-        self.assertLess(best, 0.3)
+        self.assertLess(best, 1.0)
 
     def test_moves_with_its_weights(self):
         self.tokens()
