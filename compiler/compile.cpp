@@ -358,7 +358,8 @@ Expected<CompileResult> compileModel(const CompileOptions &options) {
   Expected<OwningOpRef<ModuleOp>> module = compileToPhase(options, last, context, result);
   if (!module)
     return module.takeError();
-  Error error = options.compileTo ? writeModule(**module, result.modelFolder, options.output) : emitBinary(**module, options, result);
+  Error error = options.compileTo ? writeModule(**module, result.modelFolder, options.output)
+                                  : emitBinary(**module, options, result);
   if (error)
     return error;
   return result;

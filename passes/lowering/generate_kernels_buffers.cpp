@@ -38,12 +38,18 @@ void addRoots(Block &body, KernelPlan &plan, int phase, SmallVectorImpl<Value> &
 
 /// All point values that pass `phase` computes or loads.
 DenseSet<Value> needed(Block &body, KernelPlan &plan, int phase) {
-  SmallVector<Value> work;
-  addRoots(body, plan, phase, work);
+  SmallVector<Value> roots;
+  addRoots(body, plan, phase, roots);
+  return pointValues(plan, std::move(roots), phase);
+}
+
+} // namespace
+
+DenseSet<Value> pointValues(const KernelPlan &plan, SmallVector<Value> work, int phase) {
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    if (plan.level[value] != Level::Point || !seen.insert(value).second)
+    if (plan.level.lookup(value) != Level::Point || !seen.insert(value).second)
       continue;
     auto buffer = plan.buffers.find(value);
     if (buffer != plan.buffers.end() && buffer->second < phase)
@@ -53,8 +59,6 @@ DenseSet<Value> needed(Block &body, KernelPlan &plan, int phase) {
   }
   return seen;
 }
-
-} // namespace
 
 void chooseBuffers(Block &body, KernelPlan &plan) {
   int64_t bytesLeft = kStackBytes, bytes = plan.innerCount() * int64_t(sizeof(float));

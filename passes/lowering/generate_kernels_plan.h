@@ -64,6 +64,10 @@ struct KernelPlan {
 /// and bytes of stack that a kernel may use for row buffers.
 inline constexpr int64_t kBlockElements = 2048, kColumnRows = 64, kStackBytes = 64 << 10;
 
+/// The point values that pass `phase` computes or loads for the sake of `roots`: values that an earlier pass left in a
+/// row buffer are loaded, so what they are made of does not count. The plan and the emitter both go by it.
+llvm::DenseSet<mlir::Value> pointValues(const KernelPlan &plan, llvm::SmallVector<mlir::Value> roots, int phase);
+
 /// Fills plan.buffers, within kStackBytes, once levels and phases are known.
 void chooseBuffers(mlir::Block &body, KernelPlan &plan);
 

@@ -99,20 +99,10 @@ void RowEmitter::addStores(PointLoop &loop) {
 
 /// Finds the memory that the values of a pass come from, and the buffers that it fills.
 void RowEmitter::emitPhase(int phase, PointLoop &loop) {
-  SmallVector<Value> work;
+  SmallVector<Value> roots;
   for (auto &sink : loop.sinks)
-    work.push_back(sink.value);
-  DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    if (plan.level.lookup(value) != Level::Point || !seen.insert(value).second)
-      continue;
-    auto buffer = plan.buffers.find(value);
-    if (buffer != plan.buffers.end() && buffer->second < phase)
-      continue;
-    if (Operation *op = value.getDefiningOp())
-      work.append(op->operand_begin(), op->operand_end());
-  }
+    roots.push_back(sink.value);
+  DenseSet<Value> seen = pointValues(plan, std::move(roots), phase);
   for (auto [tensor, pointer] : llvm::zip_equal(plan.operands, operandPointers)) {
     if (!seen.contains(tensor.value))
       continue;
