@@ -68,7 +68,7 @@ class Binary(CommandTest):
             start = time.monotonic()
             self.run_words("./m.train", "--data", "t.bin", "--steps", 1)
             best = min(best, time.monotonic() - start)
-        self.assertLess(best, 1.0)
+        self.assertLess(best, 0.3)
 
     def test_moves_with_its_weights(self):
         self.tokens()
